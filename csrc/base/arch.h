@@ -1,0 +1,66 @@
+/*
+ * arch.h: facts about the target and the compiler, each decided once.
+ *
+ * Everything else asks these names and never a predefined macro of a compiler.
+ */
+#ifndef CKSUM_BASE_ARCH_H
+#define CKSUM_BASE_ARCH_H
+
+#if !defined(__GNUC__)
+#error "fastcksum needs gcc or clang: it relies on target attributes and on symbol aliases in assembly"
+#endif
+
+#if defined(__x86_64__)
+#define CKSUM_X86_64 1
+#else
+#define CKSUM_X86_64 0
+#endif
+
+#if defined(__aarch64__)
+#define CKSUM_AARCH64 1
+#else
+#define CKSUM_AARCH64 0
+#endif
+
+#define CKSUM_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
+/* x86 vector kernels are compiled for x86-64, and for anything at all where intrinsics are emulated (tests only). */
+#if defined(CKSUM_EMULATE_X86)
+#define CKSUM_X86_VECTORS 1
+#define CKSUM_TARGET(features)
+#elif CKSUM_X86_64
+#define CKSUM_X86_VECTORS 1
+#define CKSUM_TARGET(features) __attribute__((target(features)))
+#else
+#define CKSUM_X86_VECTORS 0
+#define CKSUM_TARGET(features)
+#endif
+
+#define CKSUM_HIDDEN __attribute__((visibility("hidden")))
+#define CKSUM_INLINE static inline __attribute__((always_inline))
+#define CKSUM_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define CKSUM_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/*
+ * The CPU features that a kernel may need: C name, bit, name shown to people. One list for cpu.c, the registry and
+ * Python. Each means "the instructions exist *and* the operating system keeps the registers they use".
+ */
+#define CKSUM_CPU_FEATURES(X)                                                                                          \
+    X(SSE2, 0, "sse2")                                                                                                 \
+    X(BMI2, 1, "bmi2")                                                                                                 \
+    X(ADX, 2, "adx")                                                                                                   \
+    X(AVX2, 3, "avx2")                                                                                                 \
+    X(AVX512F, 4, "avx512f")                                                                                           \
+    X(AVX512BW, 5, "avx512bw")                                                                                         \
+    X(AVX512DQ, 6, "avx512dq")                                                                                         \
+    X(AVX512VL, 7, "avx512vl")                                                                                         \
+    X(AVX512VNNI, 8, "avx512_vnni")                                                                                    \
+    X(NEON, 9, "neon")
+
+enum cksum_cpu_feature {
+#define CKSUM_CPU_FEATURE_BIT(id, bit, text) CKSUM_CPU_##id = 1u << (bit),
+    CKSUM_CPU_FEATURES(CKSUM_CPU_FEATURE_BIT)
+#undef CKSUM_CPU_FEATURE_BIT
+};
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * timing.h: rounds over cells, batch sizes, and what the tick counter itself is worth.
+ *
+ * Knows the contract of a kernel and its loops; knows no kernel, no Python, no statistics: it returns samples.
+ */
+#ifndef CKSUM_BENCH_TIMING_H
+#define CKSUM_BENCH_TIMING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernel.h"
+
+/* The tick counter: its unit, the smallest step it was seen to make, an empty begin/end pair, and its rate. */
+struct timing_facts {
+    const char *unit;
+    uint64_t step;
+    uint64_t pair;
+    double hz;
+};
+
+/* One cell of a sweep: a kernel, one of its loops, the spans to call it on, and the calls of one batch. */
+struct timing_cell {
+    const struct cksum_kernel *kernel;
+    enum cksum_loop loop;
+    const struct cksum_span *spans;
+    size_t n_spans;
+    uint64_t calls;
+};
+
+/* Why a sample is not to be used: the thread moved, was switched out, or took a page fault while it ran. */
+#define TIMING_FLAGS(X)                                                                                                \
+    X(MIGRATED, 1, "migrated")                                                                                         \
+    X(SWITCHED, 2, "switched")                                                                                         \
+    X(FAULTED, 4, "faulted")
+
+enum timing_flag {
+#define TIMING_FLAG_BIT(id, bit, text) TIMING_##id = (bit),
+    TIMING_FLAGS(TIMING_FLAG_BIT)
+#undef TIMING_FLAG_BIT
+};
+
+/*
+ * One timed batch. The three yardsticks of the machine are measured once a round and stand in each of its samples:
+ * ticks for TIMING_CHAIN dependent additions, as many dependent multiplications, and four times as many independent
+ * additions. `result` is made of every result of the batch, so that no compiler may drop a call.
+ */
+#define TIMING_CHAIN 20000u
+struct timing_sample {
+    uint64_t ticks;
+    uint64_t calls;
+    uint64_t result;
+    uint32_t round;
+    uint32_t order;
+    uint32_t cell;
+    uint32_t flags;
+    uint32_t add_ticks;
+    uint32_t mul_ticks;
+    uint32_t wide_ticks;
+    uint32_t reserved;
+};
+
+/* Measures the tick counter; takes about 0.1 s. */
+CKSUM_HIDDEN void timing_measure_timer(struct timing_facts *facts);
+
+/* Calls that make a batch of the cell last at least target_ticks; a multiple of n_spans. */
+CKSUM_HIDDEN uint64_t timing_batch_calls(const struct timing_cell *cell, uint64_t target_ticks);
+
+/* Times one batch of each of the n cells in the given order; out[i] is the sample of cells[order[i]]. */
+CKSUM_HIDDEN void timing_round(const struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
+                               struct timing_sample *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* registry.c: the one reader of kernels.def. */
+#include "kernels/registry.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+
+#undef CKSUM_KERNEL
+#define CKSUM_KERNEL(id) extern const struct cksum_kernel *const cksum_kernel_##id CKSUM_HIDDEN;
+#include "kernels/kernels.def"
+#undef CKSUM_KERNEL
+
+#define CKSUM_KERNEL(id) &cksum_kernel_##id,
+static const struct cksum_kernel *const *const list[] = {
+#include "kernels/kernels.def"
+};
+#undef CKSUM_KERNEL
+
+#define LIST_LENGTH (sizeof list / sizeof list[0])
+
+const struct cksum_kernel *cksum_registry_at(size_t i)
+{
+    for (size_t at = 0; at < LIST_LENGTH; at++) {
+        if (*list[at] != NULL && i-- == 0) {
+            return *list[at];
+        }
+    }
+    return NULL;
+}
+
+const struct cksum_kernel *cksum_registry_find(const char *name)
+{
+    const struct cksum_kernel *kernel;
+    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+        if (strcmp(kernel->name, name) == 0) {
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+bool cksum_runs_here(const struct cksum_kernel *kernel)
+{
+    return (kernel->needs & ~cksum_cpu_can()) == 0;
+}
+
+const struct cksum_kernel *cksum_registry_choose(uint32_t can, unsigned should)
+{
+    const struct cksum_kernel *kernel;
+    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+        if (kernel->role == CKSUM_PRODUCTION && (kernel->needs & ~can) == 0 && kernel->vector_bits <= should) {
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+const struct cksum_kernel *cksum_registry_best(void)
+{
+    return cksum_registry_choose(cksum_cpu_can(), cksum_cpu_should());
+}

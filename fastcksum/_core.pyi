@@ -1,0 +1,94 @@
+"""The C extension: raw sums, the kernel registry, the bench. Everything but raw_cksum is private to the package."""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypedDict, final
+
+from typing_extensions import Buffer, CapsuleType
+
+from ._kernel import Kernel
+
+class _Description(TypedDict):
+    name: str
+    summary: str
+    role: str
+    needs: tuple[str, ...]
+    min_len: int
+    max_len: int
+    vector_bits: int
+    origin: str | None
+    runs_here: bool
+    code: bytes | None
+    capsule: CapsuleType
+
+class _TimerFacts(TypedDict):
+    unit: str
+    step: int
+    pair: int
+    hz: float
+
+class _CpuFacts(TypedDict):
+    features: tuple[str, ...]
+    max_vector_bits: int
+    registers: dict[str, Any]
+
+class _BuildFacts(TypedDict):
+    compiler: str
+    flags: str
+    machine: str
+    byte_order: str
+
+def raw_cksum(
+    buf: Buffer,
+    initial: int = 0,
+    /,
+    *,
+    offset: int = 0,
+    length: int | None = None,
+    kernel: str | Kernel | None = None,
+) -> int: ...
+
+# The registry. A "kernel" argument below is a name, a Kernel, or a capsule.
+def kernel_table() -> list[_Description]: ...
+def describe(kernel: object, /) -> _Description: ...
+def active_kernel_name() -> str: ...
+def partial(kernel: object, buf: Buffer, sum: int, /) -> int: ...
+
+# Loads a shared object that exports cksum_kernel_<symbol>; ImportError with the loader's words if it can't.
+def load_kernel(path: str, symbol: str, /) -> CapsuleType: ...
+
+# The first length in min_len..max_length for which the kernel differs from the reference, on data of this fill
+# (0: zeros, 1: 0xff, 2: pseudo-random, 3: carry-heavy) placed at page start + offset behind a guard page, and (offset 0 only) also right before a
+# guard page. None, or (length, got, expected), both folded to 16 bits.
+def find_difference(kernel: object, fill: int, offset: int, max_length: int, initial: int, /) -> tuple[int, int, int] | None: ...
+
+def timer_facts() -> _TimerFacts: ...
+def cpu_facts() -> _CpuFacts: ...
+# registers: {"max_leaf": int, "vendor": str, "leaf1_eax": int, "leaf1_ecx": int, "leaf1_edx": int, "leaf7_ebx": int,
+# "leaf7_ecx": int, "xcr0": int} -> (features, max_vector_bits, name of the production kernel that would be chosen)
+def decode_cpuid(registers: dict[str, Any], /) -> tuple[tuple[str, ...], int, str]: ...
+def build_facts() -> _BuildFacts: ...
+
+LOOPS: Final[tuple[str, ...]]  # names of the call loops: "plain", "dpdk"
+ROLES: Final[tuple[str, ...]]
+FLAGS: Final[dict[str, int]]  # "migrated", "switched", "faulted" -> bit in a sample's flags
+CHAIN: Final[int]  # additions (and multiplications) in the chains whose ticks stand in each sample
+SAMPLE_FIELDS: Final[list[tuple[str, str, int]]]  # name, NumPy format, byte offset of a sample record
+SAMPLE_SIZE: Final[int]
+GIL_RELEASE_BYTES: Final[int]
+
+@final
+class Bench:
+    """Cells to time together. Holds the buffers and the kernels of its cells until it is deleted."""
+
+    def add(
+        self, kernel: object, buf: Buffer, offsets: Sequence[int], lengths: Sequence[int], /, *, loop: str = "plain"
+    ) -> int: ...
+    """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index."""
+    def set_calls(self, cell: int, calls: int, /) -> None: ...
+    def calibrate(self, target_ticks: int, /) -> list[int]: ...
+    """Sizes the batch of every cell so that it lasts at least target_ticks; returns the calls of each."""
+    def check(self) -> tuple[int, int, int, int, int] | None: ...
+    """None, or (cell, offset, length, got, expected) of the first span whose folded sum isn't the reference's.
+    Yardsticks are not checked."""
+    def round(self, order: Sequence[int], number: int, out: Buffer, /) -> None: ...
+    """Times one batch of each cell named in order, in that order; writes len(order) sample records to out."""
