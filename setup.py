@@ -1,0 +1,106 @@
+"""Builds fastcksum._core and puts the C sources beside it in the wheel; all else is in pyproject.toml."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+if not sys.platform.startswith("linux"):
+    sys.exit(
+        f"fastcksum builds on Linux only, this is {sys.platform}: its call loops rely on ELF symbol aliases "
+        "and its timing on Linux system calls."
+    )
+
+CSRC = Path("csrc")
+EXPORTS = CSRC / "python" / "exports.map"
+COMPILED_FOLDERS = ("base", "kernels", "bench", "packet", "python")  # adapters are compiled on the user's machine
+
+COMPILE_FLAGS = [
+    "-std=c11",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    *(["-Werror"] if os.environ.get("FASTCKSUM_WERROR") == "1" else []),
+    "-O3",  # last, so that it wins: Debian's Python builds with -O2, where gcc 12 vectorises nothing
+]
+# The linker defines __start_ and __stop_ symbols for each kernel's section and would export them.
+LINK_FLAGS = [f"-Wl,--version-script={EXPORTS}"]
+
+
+def c_sources() -> list[str]:
+    """The files that make the extension; a new kernel is found without a change here."""
+    return sorted(str(path) for folder in COMPILED_FOLDERS for path in (CSRC / folder).rglob("*.c"))
+
+
+def shipped_sources() -> Iterator[Path]:
+    """The files that compiling a kernel from an installed package needs, below csrc."""
+    return (path for path in sorted(CSRC.rglob("*")) if path.suffix in {".c", ".h", ".def"})
+
+
+class BuildExt(build_ext):
+    """Compiles on all cores, and tells the module how it was compiled."""
+
+    def build_extension(self, ext: Extension) -> None:
+        compiler: Any = self.compiler  # setuptools types it loosely
+        command, flags = compiler.compiler_so[0], compiler.compiler_so[1:]
+        ext.define_macros = [
+            ("CKSUM_BUILD_COMPILER", c_string(command)),
+            ("CKSUM_BUILD_FLAGS", c_string(" ".join([*flags, *ext.extra_compile_args]))),
+        ]
+        compile_some = compiler.compile
+
+        def compile_each(sources: list[str], **options: Any) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                objects = pool.map(lambda source: compile_some([source], **options), sources)
+                return [name for names in objects for name in names]
+
+        compiler.compile = compile_each
+        try:
+            super().build_extension(ext)
+        finally:
+            compiler.compile = compile_some
+
+
+class BuildPy(build_py):
+    """Copies the C sources to fastcksum/_csrc; an editable install uses those of the checkout."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            target = Path(self.build_lib, "fastcksum", "_csrc")
+            shutil.rmtree(target, ignore_errors=True)  # a kernel that was removed must not stay behind in build/
+            for source in shipped_sources():
+                destination = target / source.relative_to(CSRC)
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, destination)
+
+
+def c_string(text: str) -> str:
+    """The text as a C string literal: JSON's escapes for ASCII text are C's."""
+    return json.dumps(text)
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "fastcksum._core",
+            sources=c_sources(),
+            depends=[str(path) for path in shipped_sources() if path.suffix != ".c"] + [str(EXPORTS), "setup.py"],
+            include_dirs=[str(CSRC)],
+            extra_compile_args=COMPILE_FLAGS,
+            extra_link_args=LINK_FLAGS,
+            language="c",
+        )
+    ],
+    cmdclass={"build_ext": BuildExt, "build_py": BuildPy},
+)
