@@ -22,7 +22,7 @@ class _Description(TypedDict):
 
 class _TimerFacts(TypedDict):
     unit: str
-    step: int
+    step: float
     pair: int
     hz: float
 
@@ -32,9 +32,9 @@ class _CpuFacts(TypedDict):
     registers: dict[str, Any]
 
 class _BuildFacts(TypedDict):
-    compiler: str
+    compiler: str  # and its version
+    command: str
     flags: str
-    machine: str
     byte_order: str
 
 def raw_cksum(

@@ -20,6 +20,12 @@
 #include <x86intrin.h>
 #define TIMER_UNIT "tsc_ticks"
 
+/* A reading without any order, to see how finely the counter counts. */
+CKSUM_INLINE uint64_t timer_now(void)
+{
+    return __rdtsc();
+}
+
 CKSUM_INLINE uint64_t timer_begin(void)
 {
     _mm_lfence();
@@ -39,6 +45,13 @@ CKSUM_INLINE uint64_t timer_end(void)
 #elif CKSUM_AARCH64
 #define TIMER_UNIT "cntvct_ticks"
 
+CKSUM_INLINE uint64_t timer_now(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+
 CKSUM_INLINE uint64_t timer_begin(void)
 {
     uint64_t ticks;
@@ -54,11 +67,16 @@ CKSUM_INLINE uint64_t timer_end(void)
 #else
 #define TIMER_UNIT "ns"
 
-CKSUM_INLINE uint64_t timer_begin(void)
+CKSUM_INLINE uint64_t timer_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+CKSUM_INLINE uint64_t timer_begin(void)
+{
+    return timer_now();
 }
 
 CKSUM_INLINE uint64_t timer_end(void)

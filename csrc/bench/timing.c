@@ -3,6 +3,7 @@
 #include "bench/timing.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -97,22 +98,54 @@ static double tick_rate(void)
     return rates[WINDOWS / 2];
 }
 
+double timing_step(const uint32_t *seen, size_t n)
+{
+    size_t smallest = 1, last = 0, gap = n;
+    double ticks = 0, steps = 0;
+    while (smallest < n && seen[smallest] == 0) {
+        smallest++;
+    }
+    if (smallest == n) {
+        return 1;
+    }
+    for (size_t d = smallest; d < n; d++) { /* were every difference a whole number of smallest ones, how large were they? */
+        const size_t multiple = (d + smallest / 2) / smallest;
+        ticks += (double)seen[d] * (double)d;
+        steps += (double)seen[d] * (double)multiple;
+    }
+    const double step = ticks / steps;
+    bool jumps = true;
+    for (size_t d = smallest; d < n; d++) {
+        if (seen[d] != 0) {
+            const double multiple = (double)(size_t)((double)d / step + 0.5);
+            const double off = (double)d - multiple * step;
+            jumps = jumps && off > -1.5 && off < 1.5;
+            gap = last != 0 && d - last < gap ? d - last : gap;
+            last = d;
+        }
+    }
+    return jumps || gap == n ? step : (double)gap;
+}
+
 void timing_measure_timer(struct timing_facts *facts)
 {
-    uint64_t step = UINT64_MAX, pair = UINT64_MAX;
-    uint64_t last = timer_begin();
-    for (int i = 0; i < 10000; i++) {
-        const uint64_t now = timer_begin();
-        if (now != last) {
-            step = min_u64(step, now - last);
+    enum { READINGS = 100000, LARGEST = 256 };
+    uint32_t seen[LARGEST] = {0};
+    uint64_t pair = UINT64_MAX;
+    uint64_t last = timer_now();
+    for (int i = 0; i < READINGS; i++) {
+        const uint64_t now = timer_now();
+        if (now - last < LARGEST) {
+            seen[now - last]++;
         }
         last = now;
     }
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < READINGS / 10; i++) {
         const uint64_t begin = timer_begin();
         pair = min_u64(pair, timer_end() - begin);
     }
-    *facts = (struct timing_facts){.unit = TIMER_UNIT, .step = step, .pair = pair, .hz = tick_rate()};
+    *facts = (struct timing_facts){
+        .unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
 }
 
 static uint64_t run(const struct timing_cell *cell, uint64_t calls)

@@ -11,10 +11,10 @@
 
 #include "kernels/kernel.h"
 
-/* The tick counter: its unit, the smallest step it was seen to make, an empty begin/end pair, and its rate. */
+/* The tick counter: its unit, the step in which it counts, an empty begin/end pair, and its rate. */
 struct timing_facts {
     const char *unit;
-    uint64_t step;
+    double step;
     uint64_t pair;
     double hz;
 };
@@ -59,6 +59,13 @@ struct timing_sample {
     uint32_t wide_ticks;
     uint32_t reserved;
 };
+
+/*
+ * The step of a counter, in ticks, from how often each difference 0..n-1 was seen between readings back to back. A
+ * counter that runs off a slower clock jumps: 24 or 25, 49, 73 or 74 ticks mean a step of 24.45. One that counts
+ * finely gives differences as close together as its step. 1 if too little was seen.
+ */
+CKSUM_HIDDEN double timing_step(const uint32_t *seen, size_t n);
 
 /* Measures the tick counter; takes about 0.1 s. */
 CKSUM_HIDDEN void timing_measure_timer(struct timing_facts *facts);

@@ -1,0 +1,35 @@
+/*
+ * verify.h: a kernel against the reference, at every length, between guard pages.
+ *
+ * The data lies twice in fresh pages with an unreadable page on either side: once from a given offset behind the page
+ * start, and (for offset 0) once ending right at the page end, so that a read past either end dies instead of passing.
+ */
+#ifndef CKSUM_BENCH_VERIFY_H
+#define CKSUM_BENCH_VERIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernel.h"
+
+/* What the data is made of. Carries: words 0xffff with a 1 at the end of each 64 bytes, so that every lane carries. */
+enum verify_fill { VERIFY_ZEROS, VERIFY_ONES, VERIFY_RANDOM, VERIFY_CARRIES, VERIFY_FILLS };
+
+struct verify_plan {
+    enum verify_fill fill;
+    size_t offset;
+    size_t max_length; /* lengths kernel->min_len .. the smaller of this and kernel->max_len are tried */
+    uint32_t initial;
+};
+
+struct verify_difference {
+    size_t length;
+    uint16_t got;
+    uint16_t expected;
+};
+
+/* 0: no difference; 1: *difference holds the first; -1: no memory, errno is set. */
+CKSUM_HIDDEN int verify_kernel(const struct cksum_kernel *kernel, const struct cksum_kernel *reference,
+                               const struct verify_plan *plan, struct verify_difference *difference);
+
+#endif

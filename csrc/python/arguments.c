@@ -1,0 +1,73 @@
+/* arguments.c: buffers and integers as every function of the module takes them. */
+#include "python/state.h"
+
+int core_get_buffer(PyObject *object, Py_buffer *view)
+{
+    if (CKSUM_LIKELY(PyObject_GetBuffer(object, view, PyBUF_SIMPLE) == 0)) {
+        return 0;
+    }
+    /* NumPy calls a strided array a ValueError, memoryview a BufferError: here it is a BufferError, whoever says it. */
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (PyErr_GivenExceptionMatches(type, PyExc_TypeError) || PyObject_GetBuffer(object, view, PyBUF_FULL_RO) != 0) {
+        PyErr_Restore(type, error, traceback); /* replaces what the second try set */
+        return -1;
+    }
+    const int contiguous = PyBuffer_IsContiguous(view, 'C');
+    PyBuffer_Release(view);
+    if (contiguous) {
+        PyErr_Restore(type, error, traceback);
+        return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    PyErr_Format(PyExc_BufferError,
+                 "a C-contiguous buffer is required, and this %.200s is not: copy it first, for example with bytes()",
+                 Py_TYPE(object)->tp_name);
+    return -1;
+}
+
+/* Sets the ValueError for an integer outside 0..limit. Numbers too long to print are named by their size. */
+static void set_out_of_range(PyObject *integer, const char *what, size_t limit, const char *limit_note)
+{
+    PyObject *bits = PyObject_CallMethod(integer, "bit_length", NULL);
+    if (bits == NULL) {
+        return;
+    }
+    const long n_bits = PyLong_AsLong(bits);
+    Py_DECREF(bits);
+    if (n_bits < 0 && PyErr_Occurred()) {
+        return;
+    }
+    if (n_bits > 256) {
+        PyErr_Format(PyExc_ValueError, "%s must be in 0..%zu (%s), not a number of %ld bits", what, limit, limit_note,
+                     n_bits);
+    } else {
+        PyErr_Format(PyExc_ValueError, "%s must be in 0..%zu (%s), not %S", what, limit, limit_note, integer);
+    }
+}
+
+int core_get_size(PyObject *object, const char *what, size_t limit, const char *limit_note, size_t *value)
+{
+    int result = -1;
+    PyObject *integer = PyNumber_Index(object);
+    if (integer == NULL) {
+        return -1;
+    }
+    *value = PyLong_AsSize_t(integer);
+    if (*value == (size_t)-1 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) {
+            goto done;
+        }
+        PyErr_Clear();
+        set_out_of_range(integer, what, limit, limit_note);
+    } else if (*value > limit) {
+        set_out_of_range(integer, what, limit, limit_note);
+    } else {
+        result = 0;
+    }
+done:
+    Py_DECREF(integer);
+    return result;
+}

@@ -1,0 +1,77 @@
+/* facts.c: what the bench has to know about the CPU, the tick counter and the build. */
+#include "python/state.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "bench/timing.h"
+#include "kernels/registry.h"
+
+/* setup.py says how the module was compiled. */
+#if !defined(CKSUM_BUILD_COMPILER)
+#define CKSUM_BUILD_COMPILER "unknown"
+#endif
+#if !defined(CKSUM_BUILD_FLAGS)
+#define CKSUM_BUILD_FLAGS "unknown"
+#endif
+#if defined(__clang__)
+#define COMPILER_VERSION "clang " __clang_version__
+#else
+#define COMPILER_VERSION "gcc " __VERSION__
+#endif
+
+PyObject *core_timer_facts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    struct timing_facts facts;
+    Py_BEGIN_ALLOW_THREADS;
+    timing_measure_timer(&facts);
+    Py_END_ALLOW_THREADS;
+    return Py_BuildValue("{ss sd sK sd}", "unit", facts.unit, "step", facts.step, "pair",
+                         (unsigned long long)facts.pair, "hz", facts.hz);
+}
+
+PyObject *core_build_facts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("{ss ss ss ss}", "compiler", COMPILER_VERSION, "command", CKSUM_BUILD_COMPILER, "flags",
+                         CKSUM_BUILD_FLAGS, "byte_order", CKSUM_LITTLE_ENDIAN ? "little" : "big");
+}
+
+/* What the registers of a CPU allow, as the tuple that decode_cpuid returns. NULL with an exception set. */
+static PyObject *decoded(const struct cksum_cpuid *cpuid)
+{
+    const uint32_t can = cksum_cpu_decode(cpuid);
+    const unsigned width = cksum_cpu_decode_width(cpuid);
+    return Py_BuildValue("NIs", core_feature_names(can), width, cksum_registry_choose(can, width)->name);
+}
+
+PyObject *core_cpu_facts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const struct cksum_cpuid c = cksum_cpu_read();
+    return Py_BuildValue("{sN sI s{sI ss sI sI sI sI sI sK}}", "features", core_feature_names(cksum_cpu_can()),
+                         "max_vector_bits", cksum_cpu_should(), "registers", "max_leaf", c.max_leaf, "vendor", c.vendor,
+                         "leaf1_eax", c.leaf1_eax, "leaf1_ecx", c.leaf1_ecx, "leaf1_edx", c.leaf1_edx, "leaf7_ebx",
+                         c.leaf7_ebx, "leaf7_ecx", c.leaf7_ecx, "xcr0", (unsigned long long)c.xcr0);
+}
+
+PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
+{
+    struct cksum_cpuid c = {0};
+    const char *vendor;
+    unsigned long long xcr0;
+    static char *names[] = {"max_leaf",  "vendor",    "leaf1_eax", "leaf1_ecx", "leaf1_edx",
+                            "leaf7_ebx", "leaf7_ecx", "xcr0",      NULL};
+    PyObject *empty = PyTuple_New(0);
+    if (empty == NULL) {
+        return NULL;
+    }
+    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIK:decode_cpuid", names, &c.max_leaf, &vendor,
+                                                   &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx, &c.leaf7_ecx,
+                                                   &xcr0);
+    Py_DECREF(empty);
+    if (!parsed) {
+        return NULL;
+    }
+    strncpy(c.vendor, vendor, sizeof c.vendor - 1);
+    c.xcr0 = xcr0;
+    return decoded(&c);
+}

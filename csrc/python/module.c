@@ -1,0 +1,101 @@
+/* module.c: fastcksum._core: its methods, its state, its start and end. Multi-phase init, one state an interpreter. */
+#include "python/state.h"
+
+PyDoc_STRVAR(raw_cksum_doc,
+             "raw_cksum($module, buf, initial=0, /, *, offset=0, length=None,\n"
+             "          kernel=None)\n--\n\n"
+             "The 16-bit ones'-complement sum of the bytes, not complemented (RFC 1071).\n\n"
+             "Words are read in host byte order, and an odd last byte counts as if a zero byte followed it: the number\n"
+             "that DPDK's rte_raw_cksum returns, up to the 131,074 bytes where that may wrap; this one stays right.\n"
+             "0 only if initial is 0 and every byte is 0.\n\n"
+             "buf      any C-contiguous bytes-like object, taken as the bytes that lie in memory\n"
+             "initial  a raw sum 0..0xffff to start from; raw_cksum(b, raw_cksum(a)) is the sum of a + b if a has\n"
+             "         an even length (combine() knows the other case)\n"
+             "offset   first byte to sum, 0..len(buf)\n"
+             "length   bytes to sum; None: all from offset on\n"
+             "kernel   a name or a Kernel instead of the active one\n\n"
+             "TypeError for what is not bytes-like, BufferError for what is not contiguous, ValueError for a number\n"
+             "out of range or a kernel that is unknown, can't run here or is a yardstick. The GIL is released for\n"
+             "large buffers.");
+
+static PyMethodDef methods[] = {
+    {"raw_cksum", (PyCFunction)(void (*)(void))core_raw_cksum, METH_FASTCALL | METH_KEYWORDS, raw_cksum_doc},
+    {"kernel_table", core_kernel_table, METH_NOARGS, NULL},
+    {"describe", core_describe, METH_O, NULL},
+    {"active_kernel_name", core_active_kernel_name, METH_NOARGS, NULL},
+    {"partial", core_partial, METH_VARARGS, NULL},
+    {"load_kernel", core_load_kernel, METH_VARARGS, NULL},
+    {"find_difference", core_find_difference, METH_VARARGS, NULL},
+    {"timer_facts", core_timer_facts, METH_NOARGS, NULL},
+    {"cpu_facts", core_cpu_facts, METH_NOARGS, NULL},
+    {"decode_cpuid", core_decode_cpuid, METH_O, NULL},
+    {"build_facts", core_build_facts, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int execute(PyObject *module)
+{
+    struct core_state *state = core_state(module);
+    state->name_offset = PyUnicode_InternFromString("offset");
+    state->name_length = PyUnicode_InternFromString("length");
+    state->name_kernel = PyUnicode_InternFromString("kernel");
+    state->name_capsule = PyUnicode_InternFromString("capsule");
+    if (state->name_offset == NULL || state->name_length == NULL || state->name_kernel == NULL ||
+        state->name_capsule == NULL) {
+        return -1;
+    }
+    if (PyModule_AddIntConstant(module, "GIL_RELEASE_BYTES", CORE_GIL_RELEASE_BYTES) < 0) {
+        return -1;
+    }
+    return core_add_bench(module);
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    Py_VISIT(core_state(module)->bench_type);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    struct core_state *state = core_state(module);
+    Py_CLEAR(state->bench_type);
+    Py_CLEAR(state->name_offset);
+    Py_CLEAR(state->name_length);
+    Py_CLEAR(state->name_kernel);
+    Py_CLEAR(state->name_capsule);
+    return 0;
+}
+
+static void release(void *module)
+{
+    clear(module);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "fastcksum._core",
+    .m_doc = "The C core of fastcksum; private but for raw_cksum.",
+    .m_size = sizeof(struct core_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

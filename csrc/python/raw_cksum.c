@@ -1,0 +1,133 @@
+/* raw_cksum.c: the function most callers come for. The whole path for bytes is in core_raw_cksum and sum_bytes. */
+#include "python/state.h"
+
+#include <stdio.h>
+
+/* The folded sum as a Python integer, with the GIL released where that pays. */
+static PyObject *sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len, uint32_t initial)
+{
+    uint32_t sum;
+    if (len < CORE_GIL_RELEASE_BYTES) {
+        sum = kernel->fn(buf, len, initial);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        sum = kernel->fn(buf, len, initial);
+        Py_END_ALLOW_THREADS;
+    }
+    return PyLong_FromLong(cksum_fold32(sum));
+}
+
+/* What a call says beside the buffer. */
+struct options {
+    PyObject *initial;
+    PyObject *offset;
+    PyObject *length;
+    PyObject *kernel;
+};
+
+/* Sorts the keyword arguments into options. 0, or -1 with TypeError set. */
+static int take_keywords(PyObject *module, PyObject *const *values, PyObject *names, struct options *options)
+{
+    const struct core_state *state = core_state(module);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        const struct {
+            PyObject *name;
+            PyObject **value;
+        } known[] = {
+            {state->name_offset, &options->offset},
+            {state->name_length, &options->length},
+            {state->name_kernel, &options->kernel},
+        };
+        size_t at = 0;
+        while (at < 3 && name != known[at].name && PyUnicode_Compare(name, known[at].name) != 0) {
+            at++;
+        }
+        if (at == 3) {
+            PyErr_Format(PyExc_TypeError,
+                         "raw_cksum() got an unexpected keyword argument %R; it takes offset, length and kernel", name);
+            return -1;
+        }
+        *known[at].value = values[i];
+    }
+    return 0;
+}
+
+/* The span that offset and length select of `size` bytes. 0, or -1 with TypeError or ValueError set. */
+static int select_span(const struct options *options, size_t size, size_t *offset, size_t *length)
+{
+    char note[96];
+    *offset = 0;
+    if (options->offset != NULL) {
+        snprintf(note, sizeof note, "the buffer has %zu bytes", size);
+        if (core_get_size(options->offset, "offset", size, note, offset) < 0) {
+            return -1;
+        }
+    }
+    *length = size - *offset;
+    if (options->length != NULL && options->length != Py_None) {
+        snprintf(note, sizeof note, "the buffer has %zu bytes, offset is %zu", size, *offset);
+        if (core_get_size(options->length, "length", size - *offset, note, length) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Everything but the plain call on bytes. */
+static PyObject *sum_with_options(PyObject *module, PyObject *object, const struct options *options)
+{
+    PyObject *result = NULL, *keep = NULL;
+    Py_buffer view;
+    size_t initial = 0, offset, length;
+    const struct cksum_kernel *kernel;
+
+    if (core_get_buffer(object, &view) < 0) {
+        return NULL;
+    }
+    if (options->initial != NULL && core_get_size(options->initial, "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) {
+        goto done;
+    }
+    if (select_span(options, (size_t)view.len, &offset, &length) < 0) {
+        goto done;
+    }
+    if (options->kernel == NULL || options->kernel == Py_None) {
+        kernel = core_active_kernel(module);
+    } else {
+        kernel = core_get_kernel(module, options->kernel, &keep);
+        if (kernel != NULL && core_check_sums(kernel, "kernel") < 0) {
+            kernel = NULL;
+        }
+    }
+    if (kernel != NULL) {
+        result = sum_bytes(kernel, (const unsigned char *)view.buf + offset, length, (uint32_t)initial);
+    }
+done:
+    Py_XDECREF(keep);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+PyObject *core_raw_cksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
+        const struct cksum_kernel *kernel = core_active_kernel(module);
+        if (CKSUM_UNLIKELY(kernel == NULL)) {
+            return NULL;
+        }
+        return sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]), (size_t)PyBytes_GET_SIZE(args[0]), 0);
+    }
+    struct options options = {0};
+    if (nargs < 1 || nargs > 2) {
+        PyErr_Format(PyExc_TypeError,
+                     "raw_cksum() takes 1 or 2 positional arguments, buf and initial; %zd were given", nargs);
+        return NULL;
+    }
+    if (nargs == 2) {
+        options.initial = args[1];
+    }
+    if (names != NULL && take_keywords(module, args + nargs, names, &options) < 0) {
+        return NULL;
+    }
+    return sum_with_options(module, args[0], &options);
+}
