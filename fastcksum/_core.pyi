@@ -68,7 +68,9 @@ def cpu_facts() -> _CpuFacts: ...
 def decode_cpuid(registers: dict[str, Any], /) -> tuple[tuple[str, ...], int, str]: ...
 def build_facts() -> _BuildFacts: ...
 
-LOOPS: Final[tuple[str, ...]]  # names of the call loops: "plain", "dpdk"
+LOOPS: Final[tuple[str, ...]]
+# The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans in
+# turn), "chain" (in turn, each address depends on the last result), "receive" (IPv4 packets: parse, sum, copy the payload)
 ROLES: Final[tuple[str, ...]]
 FLAGS: Final[dict[str, int]]  # "migrated", "switched", "faulted" -> bit in a sample's flags
 CHAIN: Final[int]  # additions (and multiplications) in the chains whose ticks stand in each sample
@@ -81,9 +83,20 @@ class Bench:
     """Cells to time together. Holds the buffers and the kernels of its cells until it is deleted."""
 
     def add(
-        self, kernel: object, buf: Buffer, offsets: Sequence[int], lengths: Sequence[int], /, *, loop: str = "plain"
+        self,
+        kernel: object,
+        buf: Buffer,
+        offsets: Sequence[int],
+        lengths: Sequence[int],
+        /,
+        *,
+        loop: str = "plain",
+        cold: bool = False,
     ) -> int: ...
-    """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index."""
+    """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index.
+    A cold cell is flushed from the caches before each batch, which then is one call a span."""
+    def set_spans(self, cell: int, offsets: Sequence[int], lengths: Sequence[int], /) -> None: ...
+    """Replaces the spans of a cell by as many others (mixed lengths are shuffled anew each round)."""
     def set_calls(self, cell: int, calls: int, /) -> None: ...
     def calibrate(self, target_ticks: int, /) -> list[int]: ...
     """Sizes the batch of every cell so that it lasts at least target_ticks; returns the calls of each."""

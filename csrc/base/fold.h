@@ -97,4 +97,10 @@ CKSUM_INLINE uint16_t cksum_swap16(uint16_t sum)
     return (uint16_t)(sum << 8 | sum >> 8);
 }
 
+/* A number as the 16-bit word that it is in network byte order, read in host byte order: what a raw sum adds. */
+CKSUM_INLINE uint16_t cksum_host_order16(uint16_t number)
+{
+    return CKSUM_LITTLE_ENDIAN ? cksum_swap16(number) : number;
+}
+
 #endif

@@ -3,11 +3,11 @@
 #include "bench/timing.h"
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "bench/cache.h"
 #include "bench/timer.h"
 
 /* A value the compiler knows nothing about from here on, in a register. */
@@ -148,9 +148,18 @@ void timing_measure_timer(struct timing_facts *facts)
         .unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
 }
 
+/* One batch of the cell by its loop. The scratch bytes are written by one thread at a time: each has its own. */
 static uint64_t run(const struct timing_cell *cell, uint64_t calls)
 {
-    return cell->kernel->loops[cell->loop](cell->spans, cell->n_spans, calls);
+    static _Thread_local unsigned char scratch[CKSUM_SCRATCH_BYTES];
+    return cell->kernel->loops[cell->loop](cell->spans, cell->n_spans, calls, scratch);
+}
+
+static void flush(const struct timing_cell *cell)
+{
+    for (size_t i = 0; i < cell->n_spans; i++) {
+        cache_flush(cell->spans[i].buf, cell->spans[i].len);
+    }
 }
 
 uint64_t timing_batch_calls(const struct timing_cell *cell, uint64_t target_ticks)
@@ -189,17 +198,20 @@ static struct disturbances disturbances_so_far(void)
                                  .faults = usage.ru_minflt + usage.ru_majflt};
 }
 
-/* One batch, after a quarter batch that warms the caches and the branch predictor for it. */
+/* One batch, after a quarter batch that warms the branch predictor for it, and the caches unless they are flushed. */
 static struct timing_sample time_cell(const struct timing_cell *cell)
 {
-    struct timing_sample sample = {.calls = cell->calls};
-    const uint64_t warm_calls = (cell->calls / 4 / cell->n_spans + 1) * cell->n_spans;
+    struct timing_sample sample = {.calls = cell->cold ? cell->n_spans : cell->calls};
+    const uint64_t warm_calls = (sample.calls / 4 / cell->n_spans + 1) * cell->n_spans;
     sample.result = run(cell, warm_calls);
+    if (cell->cold) {
+        flush(cell);
+    }
 
     const struct disturbances before = disturbances_so_far();
     const int processor = sched_getcpu();
     const uint64_t begin = timer_begin();
-    sample.result += run(cell, cell->calls);
+    sample.result += run(cell, sample.calls);
     sample.ticks = timer_end() - begin;
     const struct disturbances after = disturbances_so_far();
 

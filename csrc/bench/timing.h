@@ -6,6 +6,7 @@
 #ifndef CKSUM_BENCH_TIMING_H
 #define CKSUM_BENCH_TIMING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,13 +20,17 @@ struct timing_facts {
     double hz;
 };
 
-/* One cell of a sweep: a kernel, one of its loops, the spans to call it on, and the calls of one batch. */
+/*
+ * One cell of a sweep: a kernel, one of its loops, the spans to call it on, and the calls of one batch. A cold cell is
+ * flushed from the caches before each batch, which is one turn over its spans whatever `calls` says.
+ */
 struct timing_cell {
     const struct cksum_kernel *kernel;
     enum cksum_loop loop;
     const struct cksum_span *spans;
     size_t n_spans;
     uint64_t calls;
+    bool cold;
 };
 
 /* Why a sample is not to be used: the thread moved, was switched out, or took a page fault while it ran. */

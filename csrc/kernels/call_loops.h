@@ -30,28 +30,37 @@ struct cksum_span {
     size_t len;
 };
 
-/* Calls the kernel `calls` times over the spans, in turn; n_spans >= 1. */
-typedef uint64_t cksum_loop_fn(const struct cksum_span *spans, size_t n_spans, uint64_t calls);
+/*
+ * Calls the kernel `calls` times over the spans, in turn; n_spans >= 1. scratch has CKSUM_SCRATCH_BYTES that a loop may
+ * write (only receive does).
+ */
+typedef uint64_t cksum_loop_fn(const struct cksum_span *spans, size_t n_spans, uint64_t calls, unsigned char *scratch);
+#define CKSUM_SCRATCH_BYTES 65536u
 
-/* The loops: C name, the name that Python uses. */
+/* The loops: C name, the name of their functions and that Python uses. */
 #define CKSUM_LOOPS(X)                                                                                                 \
-    X(PLAIN, "plain")                                                                                                  \
-    X(DPDK, "dpdk")
+    X(PLAIN, plain)                                                                                                    \
+    X(DPDK, dpdk)                                                                                                      \
+    X(EACH, each)                                                                                                      \
+    X(CHAIN, chain)                                                                                                    \
+    X(RECEIVE, receive)
 
 enum cksum_loop {
-#define CKSUM_LOOP_ID(id, text) CKSUM_LOOP_##id,
+#define CKSUM_LOOP_ID(id, name) CKSUM_LOOP_##id,
     CKSUM_LOOPS(CKSUM_LOOP_ID)
 #undef CKSUM_LOOP_ID
     CKSUM_LOOP_COUNT
 };
 
 /* plain: the first span again and again; the calls are independent of each other. */
-CKSUM_INLINE uint64_t cksum_loop_plain(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls)
+CKSUM_INLINE uint64_t cksum_loop_plain(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
+                                       unsigned char *scratch)
 {
     const unsigned char *buf = spans[0].buf;
     const size_t len = spans[0].len;
     uint64_t all = 0;
     (void)n_spans;
+    (void)scratch;
     for (uint64_t i = 0; i < calls; i++) {
         all += fn(buf, len, 0);
     }
@@ -62,15 +71,93 @@ CKSUM_INLINE uint64_t cksum_loop_plain(cksum_fn *fn, const struct cksum_span *sp
  * dpdk: what DPDK's cksum_perf_autotest times: its blocks in turn, each result folded and added to a volatile sum
  * (whose store-to-load forwarding is a floor of some cycles a call, there as here). calls is a multiple of n_spans.
  */
-CKSUM_INLINE uint64_t cksum_loop_dpdk(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls)
+CKSUM_INLINE uint64_t cksum_loop_dpdk(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
+                                      unsigned char *scratch)
 {
     volatile uint64_t all = 0;
+    (void)scratch;
     for (uint64_t i = 0; i < calls; i += n_spans) {
         for (size_t j = 0; j < n_spans; j++) {
             all += cksum_fold32(fn(spans[j].buf, spans[j].len, 0));
         }
     }
     return all;
+}
+
+/* each: the spans in turn, independent of each other: many buffers, or many lengths that no predictor has learnt. */
+CKSUM_INLINE uint64_t cksum_loop_each(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
+                                      unsigned char *scratch)
+{
+    uint64_t all = 0;
+    (void)scratch;
+    for (size_t j = 0; calls > 0; calls--) {
+        all += fn(spans[j].buf, spans[j].len, 0);
+        j = j + 1 < n_spans ? j + 1 : 0;
+    }
+    return all;
+}
+
+/*
+ * chain: the spans in turn, and the address of each call depends on the last result: how long one waits for a sum. The
+ * result is masked by a zero that the compiler can't see; the `and` and `add` are two cycles of what is measured.
+ */
+CKSUM_INLINE uint64_t cksum_loop_chain(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
+                                       unsigned char *scratch)
+{
+    size_t zero = 0;
+    uint32_t last = 0;
+    (void)scratch;
+    __asm__("" : "+r"(zero));
+    for (size_t j = 0; calls > 0; calls--) {
+        last = fn(spans[j].buf + (last & zero), spans[j].len, 0);
+        j = j + 1 < n_spans ? j + 1 : 0;
+    }
+    return last;
+}
+
+/* Bytes of the IPv4 header and of the TCP or UDP header behind it, as the packet says. */
+CKSUM_INLINE size_t cksum_ipv4_header(const unsigned char *packet)
+{
+    return 4 * (size_t)(packet[0] & 0xf);
+}
+
+CKSUM_INLINE size_t cksum_l4_header(const unsigned char *packet, const unsigned char *segment)
+{
+    return packet[9] == 6 ? 4 * (size_t)(segment[12] >> 4) : 8;
+}
+
+/* Whether the receive loop may be run on the span: an IPv4 packet whose headers lie inside it. */
+CKSUM_INLINE int cksum_receivable(const struct cksum_span *span)
+{
+    if (span->len < 20 || span->len > CKSUM_SCRATCH_BYTES || span->buf[0] >> 4 != 4) {
+        return 0;
+    }
+    const size_t header = cksum_ipv4_header(span->buf);
+    const size_t least = span->buf[9] == 6 ? 20 : 8;
+    return header >= 20 && span->len >= header + least &&
+           span->len >= header + cksum_l4_header(span->buf, span->buf + header);
+}
+
+/*
+ * receive: the work of a receiver of IPv4 packets with TCP or UDP in them: header lengths, protocol and addresses are
+ * read, the segment is summed on top of its pseudo header, its payload is copied once. Every span is receivable.
+ */
+CKSUM_INLINE uint64_t cksum_loop_receive(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
+                                         unsigned char *scratch)
+{
+    uint64_t all = 0;
+    for (size_t j = 0; calls > 0; calls--) {
+        const unsigned char *packet = spans[j].buf;
+        const unsigned char *segment = packet + cksum_ipv4_header(packet);
+        const size_t length = spans[j].len - cksum_ipv4_header(packet);
+        const size_t l4_header = cksum_l4_header(packet, segment);
+        const uint64_t pseudo = (uint64_t)cksum_load32(packet + 12) + cksum_load32(packet + 16) +
+                                cksum_host_order16((uint16_t)length) + cksum_host_order16(packet[9]);
+        memcpy(scratch, segment + l4_header, length - l4_header);
+        all += fn(segment, length, cksum_fold32(cksum_fold64(pseudo))) + cksum_load32(segment);
+        j = j + 1 < n_spans ? j + 1 : 0;
+    }
+    return all + scratch[0];
 }
 
 /* The hidden second name of `function`. Built without it (a test does), the compiler sees what it calls. */
@@ -85,19 +172,24 @@ CKSUM_INLINE uint64_t cksum_loop_dpdk(cksum_fn *fn, const struct cksum_span *spa
     extern cksum_fn cksum_opaque_##id CKSUM_HIDDEN;
 #endif
 
+#define CKSUM_DEFINE_LOOP(id, loop)                                                                                    \
+    static uint64_t cksum_loop_##loop##_##id(const struct cksum_span *spans, size_t n_spans, uint64_t calls,           \
+                                             unsigned char *scratch)                                                   \
+    {                                                                                                                  \
+        return cksum_loop_##loop(cksum_opaque_##id, spans, n_spans, calls, scratch);                                   \
+    }
+
 #define CKSUM_DEFINE_LOOPS(id, function)                                                                               \
     CKSUM_OPAQUE_NAME(id, function)                                                                                    \
-    static uint64_t cksum_loop_plain_##id(const struct cksum_span *spans, size_t n_spans, uint64_t calls)              \
-    {                                                                                                                  \
-        return cksum_loop_plain(cksum_opaque_##id, spans, n_spans, calls);                                             \
-    }                                                                                                                  \
-    static uint64_t cksum_loop_dpdk_##id(const struct cksum_span *spans, size_t n_spans, uint64_t calls)               \
-    {                                                                                                                  \
-        return cksum_loop_dpdk(cksum_opaque_##id, spans, n_spans, calls);                                              \
-    }                                                                                                                  \
+    CKSUM_DEFINE_LOOP(id, plain)                                                                                       \
+    CKSUM_DEFINE_LOOP(id, dpdk)                                                                                        \
+    CKSUM_DEFINE_LOOP(id, each)                                                                                        \
+    CKSUM_DEFINE_LOOP(id, chain)                                                                                       \
+    CKSUM_DEFINE_LOOP(id, receive)                                                                                     \
     static cksum_loop_fn *const cksum_loops_##id[CKSUM_LOOP_COUNT] = {                                                 \
-        [CKSUM_LOOP_PLAIN] = cksum_loop_plain_##id,                                                                    \
-        [CKSUM_LOOP_DPDK] = cksum_loop_dpdk_##id,                                                                      \
+        [CKSUM_LOOP_PLAIN] = cksum_loop_plain_##id, [CKSUM_LOOP_DPDK] = cksum_loop_dpdk_##id,                          \
+        [CKSUM_LOOP_EACH] = cksum_loop_each_##id,   [CKSUM_LOOP_CHAIN] = cksum_loop_chain_##id,                        \
+        [CKSUM_LOOP_RECEIVE] = cksum_loop_receive_##id,                                                                \
     };
 
 #endif

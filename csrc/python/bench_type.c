@@ -1,10 +1,12 @@
 /* bench_type.c: the type Bench: cells, the buffers they lie in, and rounds over them. */
 #include "python/state.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/cache.h"
 #include "bench/timing.h"
 #include "kernels/registry.h"
 
@@ -24,13 +26,13 @@ struct bench {
 };
 
 static const char *const loop_names[] = {
-#define LOOP_NAME(id, text) [CKSUM_LOOP_##id] = (text),
+#define LOOP_NAME(id, name) [CKSUM_LOOP_##id] = #name,
     CKSUM_LOOPS(LOOP_NAME)
 #undef LOOP_NAME
 };
 
 /* All of them for an error text. */
-#define LOOP_TEXT(id, text) " " text
+#define LOOP_TEXT(id, name) " " #name
 #define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT)
 
 /* 0, or -1 with RuntimeError set if another thread is inside a method of this Bench. */
@@ -135,6 +137,21 @@ static int find_loop(const char *name, enum cksum_loop *loop)
     return -1;
 }
 
+/* Whether the loop may be run on these spans. 0, or -1 with ValueError set. */
+static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, size_t n)
+{
+    for (size_t i = 0; loop == CKSUM_LOOP_RECEIVE && i < n; i++) {
+        if (!cksum_receivable(&spans[i])) {
+            PyErr_Format(PyExc_ValueError,
+                         "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
+                         "'receive'",
+                         i, spans[i].len, CKSUM_SCRATCH_BYTES);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Makes room for one more cell. 0, or -1 with MemoryError set. */
 static int grow(struct bench *bench)
 {
@@ -155,17 +172,17 @@ static int grow(struct bench *bench)
 
 /* Adds the cell; the caller holds the lock. The new index, or NULL with an exception set. */
 static PyObject *add_cell(struct bench *bench, PyObject *module, PyObject *kernel_object, PyObject *buf,
-                          PyObject *offsets, PyObject *lengths, const char *loop_name)
+                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold)
 {
     struct bench_cell owned = {0};
-    struct timing_cell cell = {.calls = 1};
+    struct timing_cell cell = {.cold = cold};
     cell.kernel = core_get_kernel(module, kernel_object, &owned.keep);
     if (cell.kernel == NULL || core_check_runs(cell.kernel, "kernel") < 0 || find_loop(loop_name, &cell.loop) < 0 ||
         core_get_buffer(buf, &owned.view) < 0) {
         goto failed;
     }
     owned.spans = make_spans(&owned.view, offsets, lengths, &cell.n_spans);
-    if (owned.spans == NULL || grow(bench) < 0) {
+    if (owned.spans == NULL || check_spans(cell.loop, owned.spans, cell.n_spans) < 0 || grow(bench) < 0) {
         goto failed;
     }
     cell.spans = owned.spans;
@@ -182,17 +199,52 @@ failed:
 static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bench *bench = (struct bench *)self;
-    static char *names[] = {"", "", "", "", "loop", NULL};
+    static char *names[] = {"", "", "", "", "loop", "cold", NULL};
     PyObject *kernel, *buf, *offsets, *lengths, *result = NULL;
     const char *loop = loop_names[CKSUM_LOOP_PLAIN];
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$s:add", names, &kernel, &buf, &offsets, &lengths, &loop)) {
+    int cold = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$sp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
+                                     &cold)) {
+        return NULL;
+    }
+    if (cold && !CACHE_CAN_FLUSH) {
+        PyErr_SetString(PyExc_ValueError, "cold needs an instruction that flushes a cache line, and none is known here");
         return NULL;
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (module != NULL && enter(bench) == 0) {
-        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop);
+        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold);
         leave(bench);
     }
+    return result;
+}
+
+static PyObject *bench_set_spans(PyObject *self, PyObject *args)
+{
+    struct bench *bench = (struct bench *)self;
+    PyObject *cell_object, *offsets, *lengths, *result = NULL;
+    size_t i, n;
+    if (!PyArg_ParseTuple(args, "OOO:set_spans", &cell_object, &offsets, &lengths) || enter(bench) < 0) {
+        return NULL;
+    }
+    if (core_get_size(cell_object, "cell", bench->n - (bench->n > 0), "the last cell added", &i) == 0) {
+        struct cksum_span *spans = bench->n == 0 ? NULL : make_spans(&bench->owned[i].view, offsets, lengths, &n);
+        if (bench->n == 0) {
+            PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
+        } else if (spans != NULL && n != bench->cells[i].n_spans) {
+            PyErr_Format(PyExc_ValueError, "cell %zu has %zu spans and must keep as many, not %zu", i,
+                         bench->cells[i].n_spans, n);
+            PyMem_Free(spans);
+        } else if (spans != NULL && check_spans(bench->cells[i].loop, spans, n) < 0) {
+            PyMem_Free(spans);
+        } else if (spans != NULL) {
+            PyMem_Free(bench->owned[i].spans);
+            bench->owned[i].spans = spans;
+            bench->cells[i].spans = spans;
+            result = Py_NewRef(Py_None);
+        }
+    }
+    leave(bench);
     return result;
 }
 
@@ -225,9 +277,11 @@ static PyObject *bench_calibrate(PyObject *self, PyObject *object)
     }
     PyObject *all_calls = PyList_New((Py_ssize_t)bench->n);
     for (size_t i = 0; all_calls != NULL && i < bench->n; i++) {
-        Py_BEGIN_ALLOW_THREADS;
-        bench->cells[i].calls = timing_batch_calls(&bench->cells[i], target);
-        Py_END_ALLOW_THREADS;
+        if (!bench->cells[i].cold) {
+            Py_BEGIN_ALLOW_THREADS;
+            bench->cells[i].calls = timing_batch_calls(&bench->cells[i], target);
+            Py_END_ALLOW_THREADS;
+        }
         PyObject *calls = PyLong_FromUnsignedLongLong(bench->cells[i].calls);
         if (calls == NULL) {
             Py_CLEAR(all_calls);
@@ -361,7 +415,9 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain')\n--\n\nAdds a cell; returns its index."},
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False)\n--\n\nAdds a cell; returns its index."},
+    {"set_spans", bench_set_spans, METH_VARARGS,
+     "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
     {"set_calls", bench_set_calls, METH_VARARGS,
      "set_calls($self, cell, calls, /)\n--\n\nSets the calls of one batch of the cell, rounded up to whole turns."},
     {"calibrate", bench_calibrate, METH_O,
