@@ -34,7 +34,8 @@ def test_valid_header_sums_to_all_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"), [(b"", 0), (b"\0", 0), (b"\0" * 21, 0), (b"\xff" * 20, 0xFFFF), (b"\xff\xff", 0xFFFF)]
+    ("data", "expected"),
+    [(b"", 0), (b"\0", 0), (b"\0" * 21, 0), (b"\xff" * 20, 0xFFFF), (b"\xff\xff", 0xFFFF)],
 )
 def test_both_zeros(data: bytes, expected: int) -> None:
     assert raw_cksum(data) == expected
@@ -81,9 +82,21 @@ def test_integers_by_index() -> None:
     [
         ((HEADER,), {"offset": 21}, "offset must be in 0..20 (the buffer has 20 bytes), not 21"),
         ((HEADER,), {"offset": -1}, "offset must be in 0..20 (the buffer has 20 bytes), not -1"),
-        ((HEADER,), {"offset": 2**64}, "offset must be in 0..20 (the buffer has 20 bytes), not 18446744073709551616"),
-        ((HEADER,), {"offset": -(2**64)}, "offset must be in 0..20 (the buffer has 20 bytes), not -18446744073709551616"),
-        ((HEADER,), {"offset": 10**5000}, "offset must be in 0..20 (the buffer has 20 bytes), not a number of 16610 bits"),
+        (
+            (HEADER,),
+            {"offset": 2**64},
+            "offset must be in 0..20 (the buffer has 20 bytes), not 18446744073709551616",
+        ),
+        (
+            (HEADER,),
+            {"offset": -(2**64)},
+            "offset must be in 0..20 (the buffer has 20 bytes), not -18446744073709551616",
+        ),
+        (
+            (HEADER,),
+            {"offset": 10**5000},
+            "offset must be in 0..20 (the buffer has 20 bytes), not a number of 16610 bits",
+        ),
         ((HEADER,), {"length": 21}, "length must be in 0..20 (the buffer has 20 bytes, offset is 0), not 21"),
         ((HEADER,), {"length": -1}, "length must be in 0..20 (the buffer has 20 bytes, offset is 0), not -1"),
         (
@@ -98,7 +111,11 @@ def test_integers_by_index() -> None:
         ),
         ((HEADER, 0x10000), {}, "initial must be in 0..65535 (a raw 16-bit sum), not 65536"),
         ((HEADER, -1), {}, "initial must be in 0..65535 (a raw 16-bit sum), not -1"),
-        ((HEADER, 2**80), {}, "initial must be in 0..65535 (a raw 16-bit sum), not 1208925819614629174706176"),
+        (
+            (HEADER, 2**80),
+            {},
+            "initial must be in 0..65535 (a raw 16-bit sum), not 1208925819614629174706176",
+        ),
     ],
 )
 def test_numbers_out_of_range(arguments: tuple[Any, ...], options: dict[str, Any], text: str) -> None:
@@ -113,7 +130,9 @@ def test_unknown_kernel_lists_those_that_run() -> None:
 
 
 def test_yardstick_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"kernel 'nothing' is a yardstick .* those that do: .*\breference\b"):
+    with pytest.raises(
+        ValueError, match=r"kernel 'nothing' is a yardstick .* those that do: .*\breference\b"
+    ):
         raw_cksum(HEADER, kernel="nothing")
 
 
@@ -123,7 +142,9 @@ def test_yardsticks_are_not_offered_as_a_way_out() -> None:
     assert "nothing" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in kernels() if not kernel.runs_here], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel in kernels() if not kernel.runs_here], ids=lambda k: k.name
+)
 def test_kernels_of_other_machines_are_refused(kernel: Kernel) -> None:
     with pytest.raises(ValueError, match=f"kernel '{kernel.name}' "):
         raw_cksum(HEADER, kernel=kernel)
@@ -187,13 +208,18 @@ def test_active_kernel_is_the_first_production_kernel_that_runs() -> None:
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def test_environment_names_the_kernel() -> None:
     done = run_python(
-        "import fastcksum; print(fastcksum.raw_cksum(b'ab'), fastcksum.active_kernel().name)", FASTCKSUM_KERNEL="reference"
+        "import fastcksum; print(fastcksum.raw_cksum(b'ab'), fastcksum.active_kernel().name)",
+        FASTCKSUM_KERNEL="reference",
     )
     assert done.stdout.split() == [str(int.from_bytes(b"ab", sys.byteorder)), "reference"]
     assert done.stderr == ""
@@ -203,7 +229,10 @@ def test_environment_names_the_kernel() -> None:
     ("name", "text"),
     [
         ("fast", "FASTCKSUM_KERNEL 'fast' is unknown; those that run here: "),
-        ("nothing", "FASTCKSUM_KERNEL 'nothing' is a yardstick of the bench and computes no sum; those that do: "),
+        (
+            "nothing",
+            "FASTCKSUM_KERNEL 'nothing' is a yardstick of the bench and computes no sum; those that do: ",
+        ),
     ],
 )
 def test_bad_environment_is_an_error_of_the_call_not_of_the_import(name: str, text: str) -> None:
@@ -223,14 +252,18 @@ for call in (lambda: fastcksum.raw_cksum(b"ab"), lambda: fastcksum.raw_cksum(byt
 
 
 def test_empty_environment_is_none() -> None:
-    assert run_python("import fastcksum; print(fastcksum.raw_cksum(b'ab'))", FASTCKSUM_KERNEL="").returncode == 0
+    assert (
+        run_python("import fastcksum; print(fastcksum.raw_cksum(b'ab'))", FASTCKSUM_KERNEL="").returncode == 0
+    )
 
 
 def test_partial_checks_its_sum_and_its_kernel() -> None:
     reference = next(kernel for kernel in kernels() if kernel.name == "reference")
     assert reference.partial(b"\xff\xff\xff\xff", 0) % 0xFFFF == 0
     assert reference.partial(b"", 0xFFFFFFFF) % 0xFFFF == 0
-    with pytest.raises(ValueError, match=r"sum must be in 0..4294967295 \(an unreduced 32-bit sum\), not 4294967296"):
+    with pytest.raises(
+        ValueError, match=r"sum must be in 0..4294967295 \(an unreduced 32-bit sum\), not 4294967296"
+    ):
         reference.partial(b"", 2**32)
     with pytest.raises(TypeError, match="bytes-like"):
         reference.partial("text")  # type: ignore[arg-type]
