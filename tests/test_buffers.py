@@ -10,15 +10,17 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from oracle import raw_sum
 
 from fastcksum import _core, raw_cksum
-from oracle import raw_sum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 DATA = bytes(range(1, 42))
 

@@ -48,7 +48,7 @@ def test_interval_is_order_statistics() -> None:
 
 
 def test_too_few_units_say_how_many() -> None:
-    with pytest.raises(ValueError, match="5 units can't carry a confidence of 0.95; take at least 6"):
+    with pytest.raises(ValueError, match=r"5 units can't carry a confidence of 0\.95; take at least 6"):
         signtest.interval([1.0] * 5, 0.95)
 
 
