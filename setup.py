@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ if not sys.platform.startswith("linux"):
 
 CSRC = Path("csrc")
 EXPORTS = CSRC / "python" / "exports.map"
-COMPILED_FOLDERS = ("base", "kernels", "bench", "packet", "python")  # adapters are compiled on the user's machine
+COMPILED_FOLDERS = ("base", "kernels", "bench", "packet", "python")  # adapters: on the user's machine
 
 COMPILE_FLAGS = [
     "-std=c11",
@@ -42,15 +41,21 @@ def c_sources() -> list[str]:
     return sorted(str(path) for folder in COMPILED_FOLDERS for path in (CSRC / folder).rglob("*.c"))
 
 
-def shipped_sources() -> Iterator[Path]:
-    """The files that compiling a kernel from an installed package needs, below csrc."""
-    return (path for path in sorted(CSRC.rglob("*")) if path.suffix in {".c", ".h", ".def"})
+def shipped_sources() -> list[Path]:
+    """The files below csrc that compiling a kernel from an installed package needs."""
+    return sorted(path for path in CSRC.rglob("*") if path.suffix in {".c", ".h", ".def"})
+
+
+def headers() -> list[str]:
+    """What the objects depend on beside their own source."""
+    return [str(path) for path in shipped_sources() if path.suffix != ".c"]
 
 
 class BuildExt(build_ext):
     """Compiles on all cores, and tells the module how it was compiled."""
 
     def build_extension(self, ext: Extension) -> None:
+        """As setuptools does, but with a compiler that takes the files side by side."""
         compiler: Any = self.compiler  # setuptools types it loosely
         command, flags = compiler.compiler_so[0], compiler.compiler_so[1:]
         ext.define_macros = [
@@ -75,10 +80,11 @@ class BuildPy(build_py):
     """Copies the C sources to fastcksum/_csrc; an editable install uses those of the checkout."""
 
     def run(self) -> None:
+        """As setuptools does, and then the copy."""
         super().run()
         if not self.editable_mode:
             target = Path(self.build_lib, "fastcksum", "_csrc")
-            shutil.rmtree(target, ignore_errors=True)  # a kernel that was removed must not stay behind in build/
+            shutil.rmtree(target, ignore_errors=True)  # or a kernel that was removed would stay in build/
             for source in shipped_sources():
                 destination = target / source.relative_to(CSRC)
                 destination.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +101,7 @@ setup(
         Extension(
             "fastcksum._core",
             sources=c_sources(),
-            depends=[str(path) for path in shipped_sources() if path.suffix != ".c"] + [str(EXPORTS), "setup.py"],
+            depends=[*headers(), str(EXPORTS), "setup.py"],
             include_dirs=[str(CSRC)],
             extra_compile_args=COMPILE_FLAGS,
             extra_link_args=LINK_FLAGS,

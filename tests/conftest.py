@@ -1,0 +1,151 @@
+"""What the tests share: the `kernel` fixture, the tools that some of them need, the option --require-tools."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    import fastcksum
+
+# A clock decides nothing here, not even whether a property took too long.
+hypothesis.settings.register_profile("fastcksum", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("fastcksum")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Where to look for something that a test needs, and the Debian package that brings it (None: none does)."""
+
+    package: str | None
+    command: str = ""  # found on the PATH
+    file: str = ""  # or a file
+
+    def is_here(self) -> bool:
+        return shutil.which(self.command) is not None if self.command else Path(self.file).is_file()
+
+    def install_line(self) -> str:
+        return f"apt-get install {self.package}" if self.package else "no Debian 12 package; where present"
+
+
+def _command(package: str, command: str) -> tuple[str, Tool]:
+    return command, Tool(package, command=command)
+
+
+TOOLS: dict[str, Tool] = dict(
+    [
+        _command("bash", "bash"),
+        _command("binutils", "nm"),
+        _command("binutils", "objdump"),
+        _command("chromium", "chromium"),
+        _command("clang-19", "clang-19"),
+        _command("clang-format-19", "clang-format-19"),
+        _command("dpdk-dev", "dpdk-test"),
+        _command("gcc", "gcc"),
+        _command("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc"),
+        _command("gcc-s390x-linux-gnu", "s390x-linux-gnu-gcc"),
+        _command("git", "git"),
+        _command("pkg-config", "pkg-config"),
+        _command("qemu-user", "qemu-aarch64"),
+        _command("qemu-user", "qemu-s390x"),
+        _command("tcpdump", "tcpdump"),
+        _command("tshark", "tshark"),
+        _command("valgrind", "valgrind"),
+        ("libdpdk-dev", Tool("libdpdk-dev", file="/usr/include/dpdk/rte_cksum.h")),
+        ("libdumbnet-dev", Tool("libdumbnet-dev", file="/usr/include/dumbnet.h")),
+        ("liblwip-dev", Tool("liblwip-dev", file="/usr/include/lwip/lwip/inet_chksum.h")),
+        ("libnet1-dev", Tool("libnet1-dev", file="/usr/include/libnet.h")),
+    ]
+)
+
+
+@functools.cache
+def find_python(version: str) -> str | None:
+    """The path of a CPython of this version ("3.12") that has its C headers: on the PATH or one of pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    candidates = [
+        shutil.which(f"python{version}"),
+        *sorted(map(str, pyenv.glob(f"{version}.*/bin/python{version}")), reverse=True),
+    ]
+    question = "import os, sysconfig; print(os.path.isfile(sysconfig.get_path('include') + '/Python.h'))"
+    for candidate in filter(None, candidates):
+        answer = subprocess.run([candidate, "-c", question], capture_output=True, text=True, check=False)
+        if answer.stdout.strip() == "True":  # a shim of pyenv's is on the PATH even where it starts nothing
+            return candidate
+    return None
+
+
+def runnable_kernels() -> list[fastcksum.Kernel]:
+    """The kernels that can run here and compute a sum. None without fastcksum: pytest_configure says why."""
+    try:
+        import fastcksum
+    except ImportError:
+        return []
+    return [kernel for kernel in fastcksum.kernels() if kernel.runs_here and kernel.role != "yardstick"]
+
+
+@pytest.fixture(params=runnable_kernels(), ids=lambda kernel: kernel.name, scope="module")
+def kernel(request: pytest.FixtureRequest) -> fastcksum.Kernel:
+    """Each kernel that can run here and computes a sum, in turn."""
+    return cast("fastcksum.Kernel", request.param)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-tools",
+        action="store_true",
+        help="a test whose tool is missing fails instead of being skipped (unless Debian has no package of it)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in (
+        "needs_tool(name, ...): a program or headers; conftest.py lists them with their Debian packages",
+        "needs_python(version, ...): another CPython with its headers, such as '3.12'",
+    ):
+        config.addinivalue_line("markers", marker)
+    try:
+        import fastcksum  # noqa: F401 - only to see whether it can be
+    except ImportError as error:
+        if error.name is not None:  # the interpreter's own words, about a module that it names
+            raise
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_report_header() -> str:
+    import fastcksum
+
+    names = [kernel.name if kernel.runs_here else f"({kernel.name})" for kernel in fastcksum.kernels()]
+    folder = Path(fastcksum.__file__).parent
+    return f"fastcksum {fastcksum.__version__} from {folder}, kernels (not runnable here): {' '.join(names)}"
+
+
+def missing_tools(item: pytest.Item) -> list[tuple[str, Tool]]:
+    """What the markers of a test name and is not here."""
+    missing = []
+    for marker in item.iter_markers("needs_tool"):
+        for name in marker.args:
+            if name not in TOOLS:
+                raise pytest.UsageError(f"{item.nodeid} needs {name!r}; conftest.py knows {sorted(TOOLS)}")
+            if not TOOLS[name].is_here():
+                missing.append((name, TOOLS[name]))
+    for marker in item.iter_markers("needs_python"):
+        missing += [(f"Python {name}", Tool(None)) for name in marker.args if find_python(name) is None]
+    return missing
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    missing = missing_tools(item)
+    words = "; ".join(f"needs {name} ({tool.install_line()})" for name, tool in missing)
+    if item.config.getoption("--require-tools") and any(tool.package for _, tool in missing):
+        pytest.fail(words, pytrace=False)
+    if missing:
+        pytest.skip(words)
