@@ -31,5 +31,5 @@ CKSUM_FUNCTION(dpdk_before)(const void *buf, size_t len, uint32_t sum)
 }
 
 CKSUM_KERNEL(dpdk_before, .summary = "16-bit words by two-byte copies, integer address: DPDK before the patch",
-             .origin = "in the manner of DPDK __rte_raw_cksum, 22.11 to today; written afresh",
-             .role = CKSUM_PAST, .max_len = 131072)
+             .origin = "in the manner of DPDK __rte_raw_cksum, 22.11 to today; written afresh", .role = CKSUM_PAST,
+             .max_len = 131072)

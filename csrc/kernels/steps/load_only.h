@@ -34,6 +34,14 @@ CKSUM_TARGET(LOAD_ONLY_TARGET) CKSUM_INLINE uint32_t load_only(const unsigned ch
             f = LOAD_ONLY_OR(f, LOAD_ONLY_LOAD(p + 5 * WIDTH));
             g = LOAD_ONLY_OR(g, LOAD_ONLY_LOAD(p + 6 * WIDTH));
             h = LOAD_ONLY_OR(h, LOAD_ONLY_LOAD(p + 7 * WIDTH));
+            CKSUM_PIN(a);
+            CKSUM_PIN(b);
+            CKSUM_PIN(c);
+            CKSUM_PIN(d);
+            CKSUM_PIN(e);
+            CKSUM_PIN(f);
+            CKSUM_PIN(g);
+            CKSUM_PIN(h);
         }
         for (; len >= WIDTH; p += WIDTH, len -= WIDTH) {
             a = LOAD_ONLY_OR(a, LOAD_ONLY_LOAD(p));
