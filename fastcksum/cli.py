@@ -1,0 +1,362 @@
+"""The command line: fastcksum perf | kernels | host | check | sum.
+
+Exit status: 0; 1 when what was asked is false (a kernel is wrong); 2 when it can't be done, with the reason on
+standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import sys
+from dataclasses import asdict
+from itertools import product
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from . import _core, active_kernel, kernels, raw_cksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ._kernel import Kernel
+    from .lab import Sweep
+
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+PIECE = 1 << 20  # bytes read at a time: even, so that no word is cut
+
+CHECK_LENGTH = 4096
+CHECK_OFFSETS = 64
+# What find_difference calls the contents, and the start value to go with each: zeros tell a sum of 0 from 0xffff, the
+# others make every lane carry, and a kernel that forgets the start value is found as well.
+CHECK_FILLS = {"zeros": (0, 0), "0xff": (1, 0), "random": (2, 0xBEEF), "carries": (3, 0xFFFF)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one subcommand; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        status = run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("fastcksum: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # who read our output is gone; Python would complain once more when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except (ValueError, OSError, ImportError) as error:
+        print(f"fastcksum: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_perf, _add_kernels, _add_host, _add_check, _add_sum):
+        add(commands)
+    return parser
+
+
+Commands = Any  # argparse does not name the type of what add_subparsers() returns
+
+
+def _command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], about: str, example: str
+) -> argparse.ArgumentParser:
+    """A subcommand with its help, which ends with one example."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=about[0].upper() + about[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers of a list such as 20,21,1500 or 0-3,63."""
+    found: list[int] = []
+    for part in text.split(","):
+        span = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        if span is None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a list of numbers and ranges such as 20,21,1500 or 0-63"
+            )
+        found += range(int(span[1]), int(span[2] or span[1]) + 1)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} names no number: a range goes upwards")
+    return found
+
+
+def names(text: str) -> list[str]:
+    """The names of a list such as avx2,dpdk_after."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False))
+
+
+# perf
+
+
+def _add_perf(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "perf",
+        _perf,
+        "time kernels and print the table that DPDK's cksum_perf_autotest prints, one a kernel",
+        "fastcksum perf --kernels dpdk_before,dpdk_after,nothing --sizes 20,1500 --offsets 0-3",
+    )
+    parser.add_argument(
+        "--kernels",
+        type=names,
+        metavar="NAMES",
+        help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
+    )
+    parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
+    parser.add_argument(
+        "--offsets",
+        type=numbers,
+        metavar="BYTES",
+        default=[0, 1],
+        help="how far off alignment (default: 0,1)",
+    )
+    parser.add_argument("--rounds", type=int, default=60, metavar="N", help="samples a cell (default: 60)")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes and the order (default: a new one)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"
+    )
+
+
+def _perf(options: argparse.Namespace) -> int:
+    from . import lab  # noqa: PLC0415 - NumPy is for those who measure
+
+    sweep = lab.sweep(
+        options.kernels,
+        lab.DPDK_SIZES if options.sizes is None else options.sizes,
+        options.offsets,
+        rounds=options.rounds,
+        seed=options.seed,
+    )
+    if options.json:
+        _print_json(sweep_as_json(sweep))
+    else:
+        print(sweep.text(), end="")
+    return INTERRUPTED if sweep.plan.interrupted else 0
+
+
+def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
+    """Host, plan and rows. A figure that isn't known is null; a net figure below zero is "invalid"."""
+    rows = []
+    for row in sweep.table():
+        fields = {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in row._asdict().items()
+        }
+        if row.net_ticks_per_call is not None and fields["net_ticks_per_call"] is None and row.samples:
+            fields["net_ticks_per_call"] = "invalid"
+        rows.append(fields)
+    return {"host": asdict(sweep.host), "plan": asdict(sweep.plan), "rows": rows}
+
+
+# kernels, host
+
+
+def _add_kernels(commands: Commands) -> None:
+    parser = _command(
+        commands, "kernels", _kernels, "list the kernels of this build", "fastcksum kernels --json"
+    )
+    parser.add_argument("--json", action="store_true", help="all that is known of each, as JSON")
+
+
+def _kernels(options: argparse.Namespace) -> int:
+    try:
+        active: Kernel | None = active_kernel()
+    except ValueError as error:  # FASTCKSUM_KERNEL names none: the list is what helps then
+        active = None
+        print(f"fastcksum: {error}", file=sys.stderr)
+    if options.json:
+        _print_json([_kernel_as_json(kernel, active) for kernel in kernels()])
+        return 0
+    table: list[tuple[str, ...]] = [("", "name", "role", "runs here", "made for", "code", "summary")]
+    table += [_kernel_line(kernel, active) for kernel in kernels()]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print("* is used when no kernel is named")
+    return 0
+
+
+def _kernel_line(kernel: Kernel, active: Kernel | None) -> tuple[str, ...]:
+    unlimited = kernel.max_len >= 2**63 - 1
+    runs = "yes" if kernel.runs_here else f"no: {' '.join(kernel.needs)}"
+    made_for = f"{kernel.min_len}.." + ("any" if unlimited else str(kernel.max_len))
+    code = "?" if kernel.code_bytes is None else f"{kernel.code_bytes} B"
+    return ("*" if kernel == active else "", kernel.name, kernel.role, runs, made_for, code, kernel.summary)
+
+
+def _kernel_as_json(kernel: Kernel, active: Kernel | None) -> dict[str, Any]:
+    fields = {name: getattr(kernel, name) for name in kernel.__dataclass_fields__ if name != "capsule"}
+    return {**fields, "active": kernel == active}
+
+
+def _add_host(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "host",
+        _host,
+        "show the machine, its clock and the build, and what spoils a measurement here",
+        "fastcksum host --json",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def _host(options: argparse.Namespace) -> int:
+    from . import lab  # noqa: PLC0415 - NumPy is for those who measure
+
+    host = lab.host()
+    if options.json:
+        _print_json(asdict(host))
+    else:
+        print("\n".join(host.to_lines()))
+    return 0
+
+
+# check
+
+
+def _add_check(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "check",
+        _check,
+        f"compare every kernel that runs here with the reference: all lengths 0..{CHECK_LENGTH} at offsets "
+        f"0..{CHECK_OFFSETS - 1}, contents {', '.join(CHECK_FILLS)}; exit 1 at the first difference",
+        "fastcksum check --kernels avx2",
+    )
+    parser.add_argument(
+        "--kernels", type=names, metavar="NAMES", help="a comma list (default: all that run here)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="kernels, right (true or false), difference as JSON"
+    )
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .lab._progress import reporting  # noqa: PLC0415 - as above
+
+    wanted = options.kernels or [
+        each.name for each in kernels() if each.runs_here and each.role != "yardstick"
+    ]
+    with reporting(None, "check") as report:
+        difference = first_difference(wanted, report)
+    if options.json:
+        _print_json({"kernels": wanted, "right": difference is None, "difference": difference})
+    elif difference is None:
+        print(
+            f"{', '.join(wanted)}: right at lengths 0..{CHECK_LENGTH}, offsets 0..{CHECK_OFFSETS - 1}, "
+            f"contents {', '.join(CHECK_FILLS)}"
+        )
+    else:
+        print(
+            "{kernel} is wrong at {length} bytes, offset {offset} (contents: {contents}, start value {start:#x}): "
+            "it gives {got:#06x}, right is {expected:#06x}".format_map(difference)
+        )
+    return 0 if difference is None else 1
+
+
+def first_difference(wanted: Sequence[Any], report: Callable[[int, int], None]) -> dict[str, Any] | None:
+    """The first difference between these kernels and the reference, at all lengths, offsets and contents; or None."""
+    cases = list(product(wanted, CHECK_FILLS.items(), range(CHECK_OFFSETS)))
+    for done, (kernel, (contents, (fill, start)), offset) in enumerate(cases):
+        found = _core.find_difference(kernel, fill, offset, CHECK_LENGTH, start)
+        if found is not None:
+            length, got, expected = found
+            name = kernel if isinstance(kernel, str) else kernel.name
+            place = {"kernel": name, "length": length, "offset": offset, "contents": contents, "start": start}
+            return {**place, "got": got, "expected": expected}
+        report(done + 1, len(cases))
+    return None
+
+
+# sum
+
+
+def _add_sum(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "sum",
+        _sum,
+        "print the raw sum (host byte order) and the checksum (as on the wire) of files",
+        "head -c 20 packet.bin | fastcksum sum -",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file; - is standard input")
+    parser.add_argument("--json", action="store_true", help="a list of {file, bytes, raw, checksum} as JSON")
+
+
+def _sum(options: argparse.Namespace) -> int:
+    sums, status = [], 0
+    for name in options.files:
+        try:
+            raw, size = _sum_of_file(name)
+        except OSError as error:
+            print(f"fastcksum: {name}: {error.strerror}", file=sys.stderr)
+            status = 2
+            continue
+        sums.append({"file": name, "bytes": size, "raw": raw, "checksum": checksum_of(raw)})
+        if not options.json:
+            print(f"raw {raw:#06x}  checksum {checksum_of(raw):#06x}  {size} bytes  {name}")
+    if options.json:
+        _print_json(sums)
+    return status
+
+
+def _sum_of_file(name: str) -> tuple[int, int]:
+    """(raw sum, bytes) of a file."""
+    if name == "-":
+        return sum_of_stream(sys.stdin.buffer)
+    with open(name, "rb") as file:  # noqa: PTH123 - so that an error shows the name as given
+        return sum_of_stream(file)
+
+
+def sum_of_stream(stream: BinaryIO) -> tuple[int, int]:
+    """(raw sum, bytes) of all that is left in a stream, read in even pieces."""
+    raw = size = 0
+    for piece in _pieces(stream):
+        raw = raw_cksum(piece, raw)
+        size += len(piece)
+    return raw, size
+
+
+def _pieces(stream: BinaryIO) -> Iterator[memoryview]:
+    """The stream in pieces of which only the last can be odd, however short its reads are."""
+    buffer = bytearray(PIECE)
+    view = memoryview(buffer)
+    filled = 0
+    while True:
+        got = stream.readinto(view[filled:])  # type: ignore[attr-defined]
+        if not got:
+            break
+        filled += got
+        if filled == PIECE:
+            yield view
+            filled = 0
+    if filled:
+        yield view[:filled]
+
+
+def checksum_of(raw: int) -> int:
+    """The complement of a raw sum, as the big-endian number that packets carry."""
+    return int.from_bytes((raw ^ 0xFFFF).to_bytes(2, sys.byteorder), "big")

@@ -1,0 +1,150 @@
+"""The table that reviewers mail: DPDK's columns, with all that the first reply would ask for around them."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastcksum import _core
+
+from . import _stats
+from ._host import labelled_lines, tick_name
+
+if TYPE_CHECKING:
+    from ._sweep import Row, Sweep
+
+WIDTH = 100
+
+
+def text(sweep: Sweep) -> str:
+    """Host, compiler, flags and tick above; one table a kernel; the overhead and what was left out below."""
+    rows = sweep.table()
+    overhead = [row for row in rows if row.kernel == "nothing"]
+    parts = [_head(sweep, rows)]
+    parts += [
+        _kernel_part(facts, [row for row in rows if row.kernel == facts["name"]])
+        for facts in sweep.plan.kernels
+        if facts["name"] != "nothing"
+    ]
+    parts += [_overhead_part(overhead)]
+    parts += [_notes(sweep, rows)]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def table_lines(rows: list[Row]) -> list[str]:
+    """DPDK's four columns: a head and one line a row, with a remark behind where a figure needs one."""
+    if not rows:
+        return []
+    unit = tick_name(rows[0].unit)
+    head = f"{'Alignment':<10} {'Block size':>10} {unit + '/block':>19} {unit + '/byte':>16}"
+    return [head, *(_table_line(row) for row in rows)]
+
+
+def alignment(offset: int) -> str:
+    """What DPDK calls the two offsets that it times; the others by their number."""
+    return {0: "Aligned", 1: "Unaligned"}.get(offset, f"+{offset}")
+
+
+def _table_line(row: Row) -> str:
+    figures = f"{row.ticks_per_call:>19.1f} {row.ticks_per_byte:>16.2f}"
+    line = f"{alignment(row.offset):<10} {row.size:>10} {figures}"
+    remarks = ", ".join(_remarks(row))
+    return f"{line}  {remarks}" if remarks else line
+
+
+def _remarks(row: Row) -> list[str]:
+    """What a reader must know to believe the figure, as short as can be."""
+    remarks = []
+    if row.badge != "clean":
+        remarks.append(f"{row.badge}, median {row.error:+.0%}" if row.samples else "no sample left")
+    if row.net_ticks_per_call is not None and math.isnan(row.net_ticks_per_call) and row.samples:
+        remarks.append("net invalid")
+    return remarks
+
+
+def _kernel_part(facts: dict[str, Any], rows: list[Row]) -> list[str]:
+    if not rows:
+        return []
+    return [*_title(facts), *table_lines(rows)]
+
+
+def _title(facts: dict[str, Any]) -> list[str]:
+    """The kernel's name and what it is; for one compiled by the user, how."""
+    lines = _wrapped(f"### {facts['name']}: {facts['summary']}")
+    command = facts.get("command")
+    if command:
+        lines += labelled_lines("Built by", " ".join(command), WIDTH)
+    return lines
+
+
+def _overhead_part(rows: list[Row]) -> list[str]:
+    if not rows:
+        return ["### Overhead: not measured (the yardstick `nothing` was not among the kernels)"]
+    title = "### nothing: the overhead, an empty function in the same loop; not subtracted above"
+    return [*_wrapped(title), *table_lines(rows)]
+
+
+def _head(sweep: Sweep, rows: list[Row]) -> list[str]:
+    plan, cell = sweep.plan, sweep.plan.cells[0]
+    pin = "not pinned: the system refused" if plan.processor is None else f"pinned to CPU {plan.processor}"
+    done = f"{plan.rounds_done} of {plan.rounds}" if plan.interrupted else str(plan.rounds)
+    how = (
+        f"{cell.mode}, cache {cell.cache}, form {cell.form}; {done} rounds over {len(plan.cells)} cells, each in "
+        f"another order (seed {plan.seed}); batches of {plan.target_ticks} ticks or more; {pin}; {plan.started}"
+    )
+    badges = ", ".join(f"{count} {name}" for name, count in _count_badges(rows).items())
+    figures = (
+        "the minimum over the rounds, gross. A remark names a cell that is not clean and how far its median lies above; "
+        f"of {len(rows)} cells {badges}"
+    )
+    return [
+        *sweep.host.to_lines(WIDTH),
+        *labelled_lines("Measured", how, WIDTH),
+        *labelled_lines("Figures", figures, WIDTH),
+        *labelled_lines("Core clock", _core_clock(sweep, rows), WIDTH),
+    ]
+
+
+def _count_badges(rows: list[Row]) -> dict[str, int]:
+    counts = {badge: sum(row.badge == badge for row in rows) for badge in _stats.BADGES}
+    return {badge: count for badge, count in counts.items() if count}
+
+
+def _core_clock(sweep: Sweep, rows: list[Row]) -> str:
+    """How many core cycles a tick was, over the rounds."""
+    if all(math.isnan(row.est_core_cycles_per_byte) for row in rows if row.size):
+        return "unknown: the add and the multiply chain don't agree on it"
+    _, first = np.unique(sweep.samples["round"], return_index=True)
+    low, middle, high = np.quantile(_core.CHAIN / sweep.samples["add_ticks"][first], [0.25, 0.5, 0.75])
+    return (
+        f"one {tick_name(sweep.host.unit).removesuffix('s')} was about {middle:.2f} core cycles "
+        f"({low:.2f} to {high:.2f} in the middle half of the rounds; estimated from dependent adds)"
+    )
+
+
+def _notes(sweep: Sweep, rows: list[Row]) -> list[str]:
+    plan = sweep.plan
+    notes = [f"Left out: {sentence}." for sentence in plan.left_out]
+    dropped = sum(row.dropped for row in rows)
+    if dropped:
+        notes.append(
+            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or "
+            "took a page fault."
+        )
+    if plan.placements == 1:
+        notes.append(
+            "Placement: 1, the code lies where the linker put it. The same code elsewhere may differ by a factor at "
+            "small sizes."
+        )
+    if plan.interrupted:
+        notes.append(
+            f"Interrupted: {plan.rounds_done} of {plan.rounds} rounds were done; these are their figures."
+        )
+    return [line for note in notes for line in _wrapped(note)]
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
