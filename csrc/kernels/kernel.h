@@ -51,7 +51,7 @@ struct cksum_kernel {
     const char *origin;   /* PAST and PEER: project, function, version, what was changed; else NULL */
     enum cksum_role role;
     uint32_t needs;       /* CKSUM_CPU_* bits, all of which must be there */
-    unsigned vector_bits; /* width of the vectors used; 0: general registers only */
+    unsigned vector_bits; /* width of the vectors the source asks for; 0: none, though a compiler may make some of C */
     size_t min_len;       /* the contract holds for min_len <= len <= max_len */
     size_t max_len;
     cksum_fn *fn;

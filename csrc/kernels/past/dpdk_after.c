@@ -16,14 +16,13 @@ typedef uint16_t __attribute__((may_alias, aligned(1))) any_uint16;
 CKSUM_FUNCTION(dpdk_after)(const void *buf, size_t len, uint32_t sum)
 {
     const any_uint16 *word = buf;
-    const any_uint16 *const end = word + len / 2;
 
-    for (; word != end; word++) {
-        sum += *word;
+    for (size_t left = len / 2; left > 0; left--) { /* no end pointer: buf may be NULL when len is 0 */
+        sum += *word++;
     }
     if (len % 2 != 0) {
         uint16_t last = 0;
-        memcpy(&last, end, 1);
+        memcpy(&last, word, 1);
         sum += last;
     }
     return sum;
