@@ -68,6 +68,18 @@ def cpu_facts() -> _CpuFacts: ...
 def decode_cpuid(registers: dict[str, Any], /) -> tuple[tuple[str, ...], int, str]: ...
 def build_facts() -> _BuildFacts: ...
 
+# Counts `calls` calls of the kernel on buf[offset:offset+length] by its plain loop, user space only. -> (verdict, counts,
+# errors): verdict "counted", "multiplexed", "not scheduled" or "malformed"; counts by event, empty unless "counted"; errors:
+# why each other event was left out, an errno (E2BIG: given up so that the rest could be scheduled). Events: cycles,
+# instructions, branches, branch_misses, ref_cycles, l1d_misses. OSError if none can be opened.
+def count_events(
+    kernel: object, buf: Buffer, offset: int, length: int, calls: int, /
+) -> tuple[str, dict[str, int], dict[str, int]]: ...
+
+# The same (verdict, counts) from a record as the kernel gives it: 64-bit words; ids of the events in their order, 0: not
+# in the group.
+def decode_counters(record: Buffer, ids: Sequence[int], /) -> tuple[str, dict[str, int]]: ...
+
 LOOPS: Final[tuple[str, ...]]
 # The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans in
 # turn), "chain" (in turn, each address depends on the last result), "receive" (IPv4 packets: parse, sum, copy the payload)

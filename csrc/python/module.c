@@ -30,6 +30,8 @@ static PyMethodDef methods[] = {
     {"cpu_facts", core_cpu_facts, METH_NOARGS, NULL},
     {"decode_cpuid", core_decode_cpuid, METH_O, NULL},
     {"build_facts", core_build_facts, METH_NOARGS, NULL},
+    {"count_events", core_count_events, METH_VARARGS, NULL},
+    {"decode_counters", core_decode_counters, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

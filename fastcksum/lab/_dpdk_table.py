@@ -298,8 +298,8 @@ def _plain(text: str) -> str:
 def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
     """The columns that a heading names, or None if the line is no heading of a table."""
     bare = _UNIT_IN_BRACKETS.sub("", text)
-    if bare != text and (columns := _columns(bare, [*captions, text])):
-        return columns
+    if bare != text and (sides := _columns(bare, [*captions, text])):
+        return sides
     titles = list(_TITLE.finditer(text))
     kinds = {title.lastgroup for title in titles}
     if (

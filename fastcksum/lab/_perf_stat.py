@@ -140,8 +140,7 @@ class CountReader:
         if last is None:
             return False
         text = line.text.strip()
-        row = _ROW.match(text)
-        if row and _IS_KNOWN.fullmatch(row["event"].strip()):
+        if (count := _ROW.match(text)) and _IS_KNOWN.fullmatch(count["event"].strip()):
             return False
         more = _MORE_NOTE.match(text)
         open_note = last.text.rstrip().endswith("#")
