@@ -24,6 +24,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx2)(const void *buf, size
     if (CKSUM_LIKELY(len <= 64)) {
         return CKSUM_LIKELY(len == 40) ? cksum_sum_40(p, sum) : cksum_sum_to_64(p, len, sum);
     }
+    if (CKSUM_LIKELY(len <= 128)) {
+        return cksum_fold64(cksum_sum_to_128(p, len, sum));
+    }
     return vs_sum(p, len, sum);
 }
 

@@ -112,38 +112,6 @@ CKSUM_INLINE uint64_t add_last_64(uint64_t sum, const unsigned char *p, size_t n
     return sum;
 }
 
-/* sum + p[0..n) for 65 <= n <= 128. */
-CKSUM_INLINE uint64_t add_last_128(uint64_t sum, const unsigned char *p, size_t n)
-{
-    const size_t whole = n - 1;
-    const unsigned char *const four = cksum_if_bit(whole, 32, p + 64);
-    const unsigned char *const two = cksum_if_bit(whole, 16, p + 64 + (whole & 32));
-    const unsigned char *const one = cksum_if_bit(whole, 8, p + 64 + (whole & 48));
-    uint64_t last = cksum_last_word(p, n);
-    __asm__("addq 32(%[p]), %[last]\n\t"
-            "adcq 40(%[p]), %[last]\n\t"
-            "adcq 48(%[p]), %[last]\n\t"
-            "adcq 56(%[p]), %[last]\n\t"
-            "adcq (%[one]), %[last]\n\t"
-            "adcq (%[two]), %[last]\n\t"
-            "adcq 8(%[two]), %[last]\n\t"
-            "adcq $0, %[last]\n\t"
-            "addq (%[p]), %[sum]\n\t"
-            "adcq 8(%[p]), %[sum]\n\t"
-            "adcq 16(%[p]), %[sum]\n\t"
-            "adcq 24(%[p]), %[sum]\n\t"
-            "adcq (%[four]), %[sum]\n\t"
-            "adcq 8(%[four]), %[sum]\n\t"
-            "adcq 16(%[four]), %[sum]\n\t"
-            "adcq 24(%[four]), %[sum]\n\t"
-            "adcq %[last], %[sum]\n\t"
-            "adcq $0, %[sum]"
-            : [sum] "+r"(sum), [last] "+r"(last)
-            : [p] "r"(p), "m"(*(const unsigned char(*)[128])p), [four] "r"(four), [two] "r"(two), [one] "r"(one)
-            : "cc");
-    return sum;
-}
-
 /* sum + the 64 bytes at p, of which only the last two additions wait for sum. */
 CKSUM_INLINE uint64_t add_64(uint64_t sum, const unsigned char *p)
 {
@@ -183,7 +151,7 @@ CKSUM_TARGET("bmi2") CKSUM_ALIGNED CKSUM_FUNCTION(x86_64_adc)(const void *buf, s
     for (; len > 128; p += 64, len -= 64) {
         total = add_64(total, p);
     }
-    return cksum_fold64(len > 64 ? add_last_128(total, p, len) : add_last_64(total, p, len));
+    return cksum_fold64(len > 64 ? cksum_sum_to_128(p, len, total) : add_last_64(total, p, len));
 }
 
 CKSUM_KERNEL(x86_64_adc, .summary = "add/adc chains in general registers, independent of each other; no vectors",

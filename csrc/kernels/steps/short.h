@@ -157,4 +157,47 @@ CKSUM_INLINE uint32_t cksum_sum_to_64(const unsigned char *p, size_t n, uint32_t
 #endif
 }
 
+/* sum + p[0..n) for 65 <= n <= 128; with end-around carry, not folded. */
+CKSUM_INLINE uint64_t cksum_sum_to_128(const unsigned char *p, size_t n, uint64_t sum)
+{
+    const size_t whole = n - 1;
+    const unsigned char *const four = cksum_if_bit(whole, 32, p + 64);
+    const unsigned char *const two = cksum_if_bit(whole, 16, p + 64 + (whole & 32));
+    const unsigned char *const one = cksum_if_bit(whole, 8, p + 64 + (whole & 48));
+    uint64_t last = cksum_last_word(p, n);
+#if CKSUM_X86_64
+    __asm__("addq 32(%[p]), %[last]\n\t"
+            "adcq 40(%[p]), %[last]\n\t"
+            "adcq 48(%[p]), %[last]\n\t"
+            "adcq 56(%[p]), %[last]\n\t"
+            "adcq (%[one]), %[last]\n\t"
+            "adcq (%[two]), %[last]\n\t"
+            "adcq 8(%[two]), %[last]\n\t"
+            "adcq $0, %[last]\n\t"
+            "addq (%[p]), %[sum]\n\t"
+            "adcq 8(%[p]), %[sum]\n\t"
+            "adcq 16(%[p]), %[sum]\n\t"
+            "adcq 24(%[p]), %[sum]\n\t"
+            "adcq (%[four]), %[sum]\n\t"
+            "adcq 8(%[four]), %[sum]\n\t"
+            "adcq 16(%[four]), %[sum]\n\t"
+            "adcq 24(%[four]), %[sum]\n\t"
+            "adcq %[last], %[sum]\n\t"
+            "adcq $0, %[sum]"
+            : [sum] "+r"(sum), [last] "+r"(last)
+            : [p] "r"(p), "m"(*(const unsigned char(*)[128])p), [four] "r"(four), [two] "r"(two), [one] "r"(one)
+            : "cc");
+    return sum;
+#else
+    for (unsigned at = 0; at < 64; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(p + at));
+    }
+    for (unsigned at = 0; at < 32; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(four + at));
+    }
+    sum = cksum_add64(cksum_add64(sum, cksum_load64(two)), cksum_load64(two + 8));
+    return cksum_add64(cksum_add64(sum, cksum_load64(one)), last);
+#endif
+}
+
 #endif

@@ -135,29 +135,44 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     return cksum_fold64(VS_TOTAL(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
-#define VS_EIGHT(a, b, c, d, e, f, g, h, p)                                                                            \
+/*
+ * A step of eight vectors at p, on the accumulators a to h; or on a to d alone, where a step is an addition, of which
+ * none waits long for another, and four fewer are to be added up in the end.
+ */
+#if defined(VS_AVG16)
+#define VS_OR(low, high) low
+#define VS_ACCUMULATORS VS_VECTOR a = VS_ZERO(), b = a, c = a, d = a
+#else
+#define VS_OR(low, high) high
+#define VS_ACCUMULATORS VS_VECTOR a = VS_ZERO(), b = a, c = a, d = a, e = a, f = a, g = a, h = a
+#endif
+#define VS_STEP_AT(acc, i) acc = VS_STEP(acc, VS_LOAD(p + (i) * VS_WIDTH))
+#define VS_EIGHT_STEPS                                                                                                 \
     do {                                                                                                               \
-        a = VS_STEP(a, VS_LOAD(p));                                                                                    \
-        b = VS_STEP(b, VS_LOAD((p) + VS_WIDTH));                                                                       \
-        c = VS_STEP(c, VS_LOAD((p) + 2 * VS_WIDTH));                                                                   \
-        d = VS_STEP(d, VS_LOAD((p) + 3 * VS_WIDTH));                                                                   \
-        e = VS_STEP(e, VS_LOAD((p) + 4 * VS_WIDTH));                                                                   \
-        f = VS_STEP(f, VS_LOAD((p) + 5 * VS_WIDTH));                                                                   \
-        g = VS_STEP(g, VS_LOAD((p) + 6 * VS_WIDTH));                                                                   \
-        h = VS_STEP(h, VS_LOAD((p) + 7 * VS_WIDTH));                                                                   \
+        VS_STEP_AT(a, 0);                                                                                              \
+        VS_STEP_AT(b, 1);                                                                                              \
+        VS_STEP_AT(c, 2);                                                                                              \
+        VS_STEP_AT(d, 3);                                                                                              \
+        VS_STEP_AT(VS_OR(a, e), 4);                                                                                    \
+        VS_STEP_AT(VS_OR(b, f), 5);                                                                                    \
+        VS_STEP_AT(VS_OR(c, g), 6);                                                                                    \
+        VS_STEP_AT(VS_OR(d, h), 7);                                                                                    \
         CKSUM_PIN(a);                                                                                                  \
         CKSUM_PIN(b);                                                                                                  \
         CKSUM_PIN(c);                                                                                                  \
         CKSUM_PIN(d);                                                                                                  \
-        CKSUM_PIN(e);                                                                                                  \
-        CKSUM_PIN(f);                                                                                                  \
-        CKSUM_PIN(g);                                                                                                  \
-        CKSUM_PIN(h);                                                                                                  \
+        CKSUM_PIN(VS_OR(a, e));                                                                                        \
+        CKSUM_PIN(VS_OR(b, f));                                                                                        \
+        CKSUM_PIN(VS_OR(c, g));                                                                                        \
+        CKSUM_PIN(VS_OR(d, h));                                                                                        \
     } while (0)
-#define VS_SUM_OF_8(a, b, c, d, e, f, g, h)                                                                            \
-    VS_ADD32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), VS_ADD32(VS_ADD32(e, f), VS_ADD32(g, h)))
+#define VS_SUM_OF_4 VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d))
+#define VS_SUM_OF_ALL VS_OR(VS_SUM_OF_4, VS_ADD32(VS_SUM_OF_4, VS_ADD32(VS_ADD32(e, f), VS_ADD32(g, h))))
 
-/* The longest buffer whose words' total is below 2^32 for certain: 65536 * 65535 = 4294901760. */
+/*
+ * The longest buffer that is summed without widening. Its words' total is 65536 * 65535 < 2^32, so nothing overflows down
+ * to a single lane; VS_TOTAL adds no more than a quarter of it in one lane, so a vector of an aligned head fits as well.
+ */
 #define VS_LONGEST_TOTAL 131072u
 
 /* Vectors for which the lanes of all accumulators together stay below 2^32 (32768 * 131070 < 2^32), halved. */
@@ -258,11 +273,12 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_steps(const unsigned ch
     while (n > VS_LONGEST_TOTAL) {
         const size_t blocks_left = (n - 1) / (8 * VS_WIDTH);
         const size_t blocks = blocks_left < VS_FLUSH_VECTORS / 8 ? blocks_left : VS_FLUSH_VECTORS / 8;
-        VS_VECTOR a = VS_BIAS(8 * blocks), b = VS_ZERO(), c = b, d = b, e = b, f = b, g = b, h = b;
+        VS_ACCUMULATORS;
+        a = VS_BIAS(8 * blocks);
         for (size_t i = 0; i < blocks; i++, p += 8 * VS_WIDTH) {
-            VS_EIGHT(a, b, c, d, e, f, g, h, p);
+            VS_EIGHT_STEPS;
         }
-        sum += VS_WIDE(VS_SUM_OF_8(a, b, c, d, e, f, g, h));
+        sum += VS_WIDE(VS_SUM_OF_ALL);
         n -= blocks * 8 * VS_WIDTH;
     }
     *at = p;
@@ -282,7 +298,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_steps(const unsigned ch
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p, size_t n, uint64_t sum)
 {
     const VS_VECTOR flip = VS_CONSTANT(flip), ones = VS_CONSTANT(ones);
-    VS_VECTOR a = VS_ZERO(), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+    VS_ACCUMULATORS;
     uint64_t inner = 0;
     unsigned rotation = 0;
 
@@ -301,9 +317,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
         inner = VS_BULK(&p, &n);
     }
     const size_t blocks = (n - 1) / (8 * VS_WIDTH);
-    h = VS_BIAS(8 * blocks + 8);
+    b = VS_BIAS(8 * blocks + 8);
     for (size_t i = blocks; i > 0; i--, p += 8 * VS_WIDTH) {
-        VS_EIGHT(a, b, c, d, e, f, g, h, p);
+        VS_EIGHT_STEPS;
     }
     n -= blocks * 8 * VS_WIDTH;
     const size_t full = (n - 1) / VS_WIDTH; /* 0 to 7 */
@@ -314,11 +330,11 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
     b = VS_STEP(b, VS_LOAD(four + VS_WIDTH));
     c = VS_STEP(c, VS_LOAD(four + 2 * VS_WIDTH));
     d = VS_STEP(d, VS_LOAD(four + 3 * VS_WIDTH));
-    e = VS_STEP(e, VS_LOAD(two));
-    f = VS_STEP(f, VS_LOAD(two + VS_WIDTH));
-    g = VS_STEP(g, VS_LOAD(one));
-    h = VS_STEP(h, VS_TAIL(p, n, &inner));
-    inner = cksum_add64(inner, VS_TOTAL(VS_SUM_OF_8(a, b, c, d, e, f, g, h), 0));
+    VS_OR(a, e) = VS_STEP(VS_OR(a, e), VS_LOAD(two));
+    VS_OR(b, f) = VS_STEP(VS_OR(b, f), VS_LOAD(two + VS_WIDTH));
+    VS_OR(c, g) = VS_STEP(VS_OR(c, g), VS_LOAD(one));
+    VS_OR(d, h) = VS_STEP(VS_OR(d, h), VS_TAIL(p, n, &inner));
+    inner = cksum_add64(inner, VS_TOTAL(VS_SUM_OF_ALL, 0));
     return cksum_fold64(cksum_add64(inner << rotation | inner >> (-rotation & 63), sum));
 }
 
