@@ -22,6 +22,15 @@
 #define VS_TOTAL(lanes, sum) total_of_lanes(lanes, sum)
 #define VS_WIDE(lanes) wide_sum_of_lanes(lanes)
 
+/* sum + the eight 64-bit lanes, which together with it are below 2^64. */
+CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t sum_of_eight(__m512i eight, uint64_t sum)
+{
+    const __m256i four = _mm256_add_epi64(_mm512_castsi512_si256(eight), _mm512_extracti64x4_epi64(eight, 1));
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    sum += (uint64_t)_mm_cvtsi128_si64(two); /* before the other half is there: a cycle less to wait */
+    return sum + (uint64_t)_mm_extract_epi64(two, 1);
+}
+
 /* sum + the sixteen 32-bit lanes, whose sum is below 2^32: congruent to it, below 2^64 for any 32-bit sum. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t total_of_lanes(__m512i lanes, uint64_t sum)
 {
@@ -35,7 +44,8 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t total_of_lanes(__m512i lanes, uint
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t wide_sum_of_lanes(__m512i lanes)
 {
     const __m512i even = _mm512_and_si512(lanes, _mm512_set1_epi64(UINT32_MAX));
-    return (uint64_t)_mm512_reduce_add_epi64(_mm512_add_epi64(even, _mm512_srli_epi64(lanes, 32)));
+    const __m512i eight = _mm512_add_epi64(even, _mm512_srli_epi64(lanes, 32));
+    return sum_of_eight(eight, 0);
 }
 
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE __m512i vs_tail(const unsigned char *p, size_t n, uint64_t *sum);
@@ -65,11 +75,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t sum_to_128(const unsigned char *p,
     const __m512i a = VS_LOAD(p), b = masked_tail(p, n, 64, &sum);
     const __m512i upper = _mm512_add_epi64(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
     const __m512i lower = _mm512_add_epi64(_mm512_and_si512(a, low), _mm512_and_si512(b, low));
-    const __m512i eight = _mm512_add_epi64(upper, lower);
-    const __m256i four = _mm256_add_epi64(_mm512_castsi512_si256(eight), _mm512_extracti64x4_epi64(eight, 1));
-    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-    sum += (uint64_t)_mm_cvtsi128_si64(two);
-    return cksum_fold64(sum + (uint64_t)_mm_extract_epi64(two, 1)); /* < 2^38 */
+    return cksum_fold64(sum_of_eight(_mm512_add_epi64(upper, lower), sum)); /* < 2^38 */
 }
 
 /* The whole kernel, with the lengths in the order of how much a further test costs them. */
