@@ -43,7 +43,8 @@ static inline void emulated_masked_load(unsigned char *bytes, unsigned width, ui
     }
 
 EMULATED_MASKED_LOAD(emulated_128, __m128i, uint16_t, simde_mm_loadu_si128((const simde__m128i *)(const void *)bytes))
-EMULATED_MASKED_LOAD(emulated_256, __m256i, uint32_t, simde_mm256_loadu_si256((const simde__m256i *)(const void *)bytes))
+EMULATED_MASKED_LOAD(emulated_256, __m256i, uint32_t,
+                     simde_mm256_loadu_si256((const simde__m256i *)(const void *)bytes))
 EMULATED_MASKED_LOAD(emulated_512, __m512i, uint64_t, simde_mm512_loadu_si512(bytes))
 #undef EMULATED_MASKED_LOAD
 
