@@ -15,6 +15,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -183,15 +184,22 @@ def verdict(built: Build, mutant: Mutant | None) -> str:
                     raise ValueError(f"{mutant.name} does not compile: {error.stderr[:300]}") from None
         program = folder / "tests"
         subprocess.run([built.compiler, *objects.values(), "-o", program], check=True)
-        try:
-            done = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            return f"ran for more than {TIMEOUT_SECONDS} s"
-    if done.returncode == 0:
-        return "survived"
-    if done.returncode < 0:
-        return f"signal {-done.returncode}"
-    return done.stderr.splitlines()[0].rpartition("/")[2]
+        return first_failure(program)
+
+
+def first_failure(program: Path) -> str:
+    """The first complaint of the tests, which then are stopped; or "survived"."""
+    with subprocess.Popen([program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        timer = Timer(TIMEOUT_SECONDS, process.kill)
+        timer.start()
+        complaint = process.stderr.readline().rstrip()
+        process.kill()  # harmless if it has ended; a complaint is enough
+        returncode = process.wait()
+        timer.cancel()
+    if complaint:
+        return complaint.rpartition("/")[2]
+    return "survived" if returncode == 0 else f"signal {-returncode}"
 
 
 def main() -> int:
