@@ -108,7 +108,8 @@ double timing_step(const uint32_t *seen, size_t n)
     if (smallest == n) {
         return 1;
     }
-    for (size_t d = smallest; d < n; d++) { /* were every difference a whole number of smallest ones, how large were they? */
+    /* were every difference a whole number of smallest ones, how large were they? */
+    for (size_t d = smallest; d < n; d++) {
         const size_t multiple = (d + smallest / 2) / smallest;
         ticks += (double)seen[d] * (double)d;
         steps += (double)seen[d] * (double)multiple;
@@ -144,8 +145,8 @@ void timing_measure_timer(struct timing_facts *facts)
         const uint64_t begin = timer_begin();
         pair = min_u64(pair, timer_end() - begin);
     }
-    *facts = (struct timing_facts){
-        .unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
+    *facts =
+        (struct timing_facts){.unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
 }
 
 /* One batch of the cell by its loop. The scratch bytes are written by one thread at a time: each has its own. */
@@ -176,7 +177,8 @@ uint64_t timing_batch_calls(const struct timing_cell *cell, uint64_t target_tick
         if (ticks >= target_ticks) {
             return calls;
         }
-        if (ticks >= target_ticks / 8) { /* near enough to reckon the rest; a tenth more, so that noise can't undercut */
+        /* near enough to reckon the rest; a tenth more, so that noise can't undercut */
+        if (ticks >= target_ticks / 8) {
             const double missing = 1.1 * (double)target_ticks / (double)(ticks > 0 ? ticks : 1);
             return ((uint64_t)((double)calls * missing) / unit + 1) * unit;
         }

@@ -142,10 +142,11 @@ static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, siz
 {
     for (size_t i = 0; loop == CKSUM_LOOP_RECEIVE && i < n; i++) {
         if (!cksum_receivable(&spans[i])) {
-            PyErr_Format(PyExc_ValueError,
-                         "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
-                         "'receive'",
-                         i, spans[i].len, CKSUM_SCRATCH_BYTES);
+            PyErr_Format(
+                PyExc_ValueError,
+                "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
+                "'receive'",
+                i, spans[i].len, CKSUM_SCRATCH_BYTES);
             return -1;
         }
     }
@@ -208,7 +209,8 @@ static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (cold && !CACHE_CAN_FLUSH) {
-        PyErr_SetString(PyExc_ValueError, "cold needs an instruction that flushes a cache line, and none is known here");
+        PyErr_SetString(PyExc_ValueError,
+                        "cold needs an instruction that flushes a cache line, and none is known here");
         return NULL;
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
@@ -356,7 +358,8 @@ static uint32_t *make_order(PyObject *sequence, size_t n_cells, size_t *n)
     }
     for (size_t i = 0; order != NULL && i < *n; i++) {
         size_t cell = SIZE_MAX;
-        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) == 0 &&
+        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) ==
+                0 &&
             cell >= n_cells) {
             PyErr_Format(PyExc_ValueError, "order names cell %zu, and this Bench has %zu", cell, n_cells);
         }
@@ -382,8 +385,8 @@ static int run_round(struct bench *bench, PyObject *sequence, unsigned number, c
     const size_t needed = n * sizeof(struct timing_sample);
     int result = -1;
     if ((size_t)out->len < needed || (uintptr_t)out->buf % _Alignof(struct timing_sample) != 0) {
-        PyErr_Format(PyExc_ValueError, "out must be aligned and hold %zu samples of %zu bytes, %zu in all; it has %zd", n,
-                     sizeof(struct timing_sample), needed, out->len);
+        PyErr_Format(PyExc_ValueError, "out must be aligned and hold %zu samples of %zu bytes, %zu in all; it has %zd",
+                     n, sizeof(struct timing_sample), needed, out->len);
     } else {
         Py_BEGIN_ALLOW_THREADS;
         timing_round(bench->cells, order, n, number, out->buf);
@@ -415,7 +418,8 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False)\n--\n\nAdds a cell; returns its index."},
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False)\n--\n\nAdds a cell; returns its "
+     "index."},
     {"set_spans", bench_set_spans, METH_VARARGS,
      "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
     {"set_calls", bench_set_calls, METH_VARARGS,
