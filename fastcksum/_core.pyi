@@ -80,6 +80,9 @@ def count_events(
 # in the group.
 def decode_counters(record: Buffer, ids: Sequence[int], /) -> tuple[str, dict[str, int]]: ...
 
+# The file that the kernel was loaded from: this module's own for a built-in one. None where the loader doesn't tell.
+def shared_object(kernel: object, /) -> str | None: ...
+
 LOOPS: Final[tuple[str, ...]]
 # The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans in
 # turn), "chain" (in turn, each address depends on the last result), "receive" (IPv4 packets: parse, sum, copy the payload)

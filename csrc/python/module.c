@@ -32,6 +32,7 @@ static PyMethodDef methods[] = {
     {"build_facts", core_build_facts, METH_NOARGS, NULL},
     {"count_events", core_count_events, METH_VARARGS, NULL},
     {"decode_counters", core_decode_counters, METH_VARARGS, NULL},
+    {"shared_object", core_shared_object, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

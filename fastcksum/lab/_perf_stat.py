@@ -42,7 +42,7 @@ _COMMENT = re.compile(r"\s*#\s*(?:started on\b|time\s+counts\b)")
 _MORE_NOTE = re.compile(r"\s*#\s*(?=[\d.,<(-]|nan)")
 # What the comment column of perf stat is made of: a line of nothing else is the end of a wrapped one.
 _NOTE_WORDS = re.compile(
-    r"(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?|utilized"
+    r"(?=.*[A-Za-z%(])(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?|utilized"
     r"|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+|[\d.,]+|%|\+-|[()\[\]#])\s*)+",
 )
 
@@ -140,7 +140,8 @@ class CountReader:
         if last is None:
             return False
         text = line.text.strip()
-        if (count := _ROW.match(text)) and _IS_KNOWN.fullmatch(count["event"].strip()):
+        count = _ROW.match(text)
+        if (count and _IS_KNOWN.fullmatch(count["event"].strip())) or _csv_fields(text) is not None:
             return False
         more = _MORE_NOTE.match(text)
         open_note = last.text.rstrip().endswith("#")
