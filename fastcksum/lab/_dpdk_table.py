@@ -186,8 +186,8 @@ class TableReader:
 
     def _looks_like_row(self, tokens: list[str], fitting: int) -> bool:
         """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte blocks" was not."""
-        figures = sum(_LIKE_FIGURE.fullmatch(token) is not None for token in tokens[1:])
-        return _LIKE_FIGURE.fullmatch(tokens[fitting]) is not None or (fitting > 2 or figures > 2)
+        figures = [token for token in tokens[1:] if _LIKE_FIGURE.fullmatch(token)]
+        return fitting > 2 or tokens[fitting] in figures or 2 * len(figures) > len(tokens) - 1
 
     def _continue_pending(self, tokens: list[str]) -> list[str]:
         """Gives the pending row what it lacks from the start of this line; returns what is left of the line."""

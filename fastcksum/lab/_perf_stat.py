@@ -86,6 +86,7 @@ class CountReader:
             elif block := _BLOCK.match(text):
                 self._open_block(line, block["what"])
             elif _COMMENT.match(text):
+                self._start_run()
                 self._in_block = True
             elif not (self._read_seconds(line) or self._read_note(line)):
                 self._read_counts(line)
@@ -164,22 +165,22 @@ class CountReader:
             read = [self._read_count(line, part, trusted=True) for part in parts]
             if all(read):
                 return
-        elif self._read_count(line, self._joined(line)) or self._read_csv(line):
+        elif self._read_count(line := self._joined(line), line.text) or self._read_csv(line):
             return
         if self._in_block and (metric := _METRIC_ROW.match(line.text)):
             self._add(line, "", metric["event"], None, _note(metric["note"]))
             return
         self._read_prose(line)
 
-    def _joined(self, line: Line) -> str:
+    def _joined(self, line: Line) -> Line:
         """The line, with the next one if a mailer broke it behind the count."""
         following = self._mail[self._at].text.strip() if self._at < len(self._mail) else ""
         text = line.text.rstrip()
         broken = re.search(r"<not$", text) or re.fullmatch(rf"\s*(?:{_COUNT})(?:\s+(?:{_SCALE}))?", text)
         if broken and self._in_block and following and _ROW.match(f"{text} {following}"):
             self._at += 1
-            return f"{text} {following}"
-        return text
+            return replace(line, text=f"{text} {following}")
+        return line
 
     def _read_count(self, line: Line, text: str, *, trusted: bool = False) -> bool:
         row = _ROW.match(text)
@@ -204,7 +205,8 @@ class CountReader:
             else _count(row["count"], _decimal_mark([note]) or self._mark)
         )
         note = "; ".join(part for part in (scale, row["count"] if count is None else "", _note(note)) if part)
-        who = " ".join(part for part in (row["who"], f"at {row['time']} s" if row["time"] else "") if part)
+        when = ["at", row["time"], "s"] if row["time"] else []
+        who = " ".join([*(row["who"] or "").split(), *when])
         self._add(line, who, event, count, note)
         return True
 
@@ -230,7 +232,9 @@ class CountReader:
         return True
 
     def _add(self, line: Line, who: str, event: str, count: float | None, note: str) -> None:
-        if (who, event) in self._events or (not self._in_block and self._run and headings(self._context)):
+        if (who, event) in self._events:
+            self._start_run(self._command)
+        elif not self._in_block and self._run and headings(self._context):
             self._start_run()
         self._events.add((who, event))
         self.rows.append(CountRow(f"{self._named_run()} {who}".strip(), event, count, note))
