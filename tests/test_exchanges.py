@@ -155,7 +155,7 @@ def test_a_review_with_everything_in_it(change: Callable[[str], str]) -> None:
 def test_a_series_with_other_kinds_of_table() -> None:
     frame = quietly(read_dpdk_table, mail("dpdk_series.txt"))
     caption = (
-        "Performance results from cksum_perf_autotest on some server (two sockets, AVX2) built with Clang 17 "
+        "Performance from cksum_perf_autotest on some server (two sockets, AVX2) built with Clang 17 "
         "(TSC cycles/byte)"
     )
     both = "Same machine, all in one (TSC cycles/block)"
@@ -585,6 +585,11 @@ branches          ( +-  0.58% )
         (run, "context-switches", 932, "281.7 cs/sec cs_per_second"),
         (run, "faults", 1234, ""),
     ]
+
+
+def test_a_short_row_was_not_broken() -> None:
+    frame = read_perf_stat(" Performance counter stats for './x':\n\n   1,234 cycles\nper cycle, all idle\n")
+    assert count_rows(frame) == [("./x", "cycles", 1234, "")]
 
 
 def test_the_output_of_other_options() -> None:

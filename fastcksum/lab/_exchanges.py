@@ -118,7 +118,6 @@ def read_perf_stat(text: str) -> pd.DataFrame:
 
 def _report(frame: pd.DataFrame, rejected: list[Rejected], what: str) -> None:
     """Puts the rejected lines into the frame's attrs, and warns of them and of an empty frame in one sentence."""
-    rejected.sort()
     frame.attrs["rejected"] = rejected
     if rejected:
         number, text, reason = rejected[0]
