@@ -246,7 +246,10 @@ def test_sources_are_found_inside_an_installed_package(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(installed.parent)},
+        env={
+            **{key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+            "PYTHONPATH": str(installed.parent),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -22,6 +22,7 @@ from fastcksum.lab import _sweep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+ALLOWED = os.sched_getaffinity(0)  # as it was before any test
 COLUMNS = [
     *(
         "kernel",
@@ -137,7 +138,8 @@ def test_measure_may_be_asked_for_a_yardstick() -> None:
 
 
 def test_affinity_is_restored_after_success_and_after_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = os.sched_getaffinity(0)
+    before = ALLOWED
+    os.sched_setaffinity(0, before)
     lab.measure(b"ab", rounds=1)
     assert os.sched_getaffinity(0) == before
     with pytest.raises(ValueError, match="wrong"):
@@ -323,6 +325,7 @@ def test_the_plan_keeps_what_tells_kernels_apart(small: lab.Sweep) -> None:
 def test_dpdk_blocks_lie_on_cache_lines_of_their_own() -> None:
     aligned = _sweep._dpdk_starts(100, 0, 1)
     assert len(aligned) == 10
+    assert aligned[0] == 128  # the first one has a header as well
     assert all(start % 64 == 0 for start in aligned)
     gaps = {after - before for before, after in pairwise(aligned)}
     assert gaps == {128 + 128}  # 101 bytes on whole cache lines, and the allocator's header
