@@ -119,6 +119,26 @@ def test_recorded_cpus(name: str) -> None:
     assert (chosen.vector_bits >= 256) == ("avx2" in expected)
 
 
+@pytest.mark.parametrize(
+    ("register", "bit", "lost"),
+    [  # Intel SDM volume 2, CPUID, leaves 1 and 7
+        ("leaf1_edx", 26, {"sse2"}),
+        ("leaf1_ecx", 28, AVX512_SERVER - GENERAL | {"avx512_vnni"}),
+        ("leaf7_ebx", 5, {"avx2"}),
+        ("leaf7_ebx", 8, {"bmi2"}),
+        ("leaf7_ebx", 16, AVX512_SERVER - GENERAL - {"avx2"} | {"avx512_vnni"}),
+        ("leaf7_ebx", 17, {"avx512dq"}),
+        ("leaf7_ebx", 19, {"adx"}),
+        ("leaf7_ebx", 30, {"avx512bw"}),
+        ("leaf7_ebx", 31, {"avx512vl"}),
+        ("leaf7_ecx", 11, {"avx512_vnni"}),
+    ],
+)
+def test_each_bit_is_the_one_of_the_manual(register: str, bit: int, lost: set[str]) -> None:
+    features, _, _ = _core.decode_cpuid(ZEN5 | {register: ZEN5[register] & ~(1 << bit)})
+    assert set(features) == {*AVX512_SERVER, "avx512_vnni"} - lost
+
+
 @pytest.mark.parametrize("field", sorted(MILAN))
 def test_a_recording_must_be_complete(field: str) -> None:
     with pytest.raises(TypeError, match=field):
