@@ -107,9 +107,11 @@ class Bench:
         *,
         loop: str = "plain",
         cold: bool = False,
+        walk: bool = False,
     ) -> int: ...
     """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index.
-    A cold cell is flushed from the caches before each batch, which then is one call a span."""
+    A cold cell is flushed from the caches before each batch, which then is one call a span. A batch of a walk takes the
+    next spans instead of turns over all of them."""
     def set_spans(self, cell: int, offsets: Sequence[int], lengths: Sequence[int], /) -> None: ...
     """Replaces the spans of a cell by as many others (mixed lengths are shuffled anew each round)."""
     def set_calls(self, cell: int, calls: int, /) -> None: ...

@@ -173,10 +173,10 @@ static int grow(struct bench *bench)
 
 /* Adds the cell; the caller holds the lock. The new index, or NULL with an exception set. */
 static PyObject *add_cell(struct bench *bench, PyObject *module, PyObject *kernel_object, PyObject *buf,
-                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold)
+                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold, bool walk)
 {
     struct bench_cell owned = {0};
-    struct timing_cell cell = {.cold = cold};
+    struct timing_cell cell = {.cold = cold, .walk = walk};
     cell.kernel = core_get_kernel(module, kernel_object, &owned.keep);
     if (cell.kernel == NULL || core_check_runs(cell.kernel, "kernel") < 0 || find_loop(loop_name, &cell.loop) < 0 ||
         core_get_buffer(buf, &owned.view) < 0) {
@@ -200,12 +200,12 @@ failed:
 static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bench *bench = (struct bench *)self;
-    static char *names[] = {"", "", "", "", "loop", "cold", NULL};
+    static char *names[] = {"", "", "", "", "loop", "cold", "walk", NULL};
     PyObject *kernel, *buf, *offsets, *lengths, *result = NULL;
     const char *loop = loop_names[CKSUM_LOOP_PLAIN];
-    int cold = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$sp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
-                                     &cold)) {
+    int cold = 0, walk = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$spp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
+                                     &cold, &walk)) {
         return NULL;
     }
     if (cold && !CACHE_CAN_FLUSH) {
@@ -215,7 +215,7 @@ static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (module != NULL && enter(bench) == 0) {
-        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold);
+        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold, walk);
         leave(bench);
     }
     return result;
@@ -262,8 +262,7 @@ static PyObject *bench_set_calls(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
     } else if (core_get_size(cell_object, "cell", bench->n - 1, "the last cell added", &cell) == 0 &&
                core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
-        const uint64_t unit = bench->cells[cell].n_spans;
-        bench->cells[cell].calls = (calls / unit + (calls % unit != 0 || calls == 0)) * unit;
+        bench->cells[cell].calls = timing_whole_turns(&bench->cells[cell], calls);
         result = Py_NewRef(Py_None);
     }
     leave(bench);
@@ -418,7 +417,8 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False)\n--\n\nAdds a cell; returns its "
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False)\n--\n\nAdds a cell; "
+     "returns its "
      "index."},
     {"set_spans", bench_set_spans, METH_VARARGS,
      "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
