@@ -27,7 +27,8 @@ AVX512_SERVER = {*GENERAL, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 AVX512_BITS = 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31  # F, DQ, CD, BW, VL in EBX of leaf 7
 OSXSAVE = 1 << 27
 
-# As CPUID and XGETBV returned them on one of each.
+# Leaves 1 and 7 from published dumps, Zen 5's from more than one. Filled in by us: every max_leaf, XCR0 of Milan and
+# Cascade Lake, leaf1_eax and leaf1_edx of Zen 5.
 MILAN: dict[str, Any] = {
     "max_leaf": 0x10, "vendor": "AuthenticAMD", "leaf1_eax": 0x00A00F11, "leaf1_ecx": 0x7EF8320B,
     "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0x219C97A9, "leaf7_ecx": 0x0040069C, "xcr0": 0x207,

@@ -1,8 +1,11 @@
 /*
  * What cpu.c makes of the registers of CPUs that are not here, and of hypervisors and systems that hide things.
  *
- * The registers of Milan, 9800X3D, Cascade Lake and Knights Landing are what CPUID and XGETBV returned on one of them;
- * the others are those with one thing changed, which the name says.
+ * Not whole recordings of single machines. Taken from published dumps: leaf 1 (EAX, ECX, EDX) and leaf 7 of Milan,
+ * Cascade Lake and Knights Landing (leaf 7 ECX of the last from another dump), XCR0 of Knights Landing; of Zen 5, leaf 1
+ * ECX, leaf 7 EBX and XCR0 from one virtual machine, leaf 7 ECX from another dump. Filled in by us: every max_leaf, XCR0
+ * of Milan and Cascade Lake, EAX and EDX of Zen 5's leaf 1. The Core 2 entry is filled in as a whole. The other entries
+ * are these with something changed, which the name says.
  */
 #include "base/cpu.h"
 
@@ -44,7 +47,7 @@ struct recorded {
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct recorded cpus[] = {
     {"Zen 3 (EPYC Milan)", {MILAN}, UP_TO_AVX2, 512, 256, 256},
-    {"Zen 5 (9800X3D, virtual machine)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 512, 256, 512},
+    {"Zen 5 (composed)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 512, 256, 512},
     {"Cascade Lake", {CASCADE_LAKE}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 256, 256, 256},
     {"Skylake-X: Cascade Lake without VNNI",
      {CASCADE_LAKE, .leaf1_eax = 0x00050654, .leaf7_ecx = 0x8},
