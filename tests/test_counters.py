@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fastcksum import Kernel
 
 CSRC = Path(__file__).parent.parent / "csrc"
+DATA = Path(__file__).parent / "data"
 IDS = (11, 12, 13, 14, 15, 16)
 
 # 1,000,000 calls, as a machine with counters gave them: enabled and running time in ns, then value and id of each event.
@@ -69,6 +71,32 @@ def kernel_named(name: str) -> Kernel:
 
 def packed(words: Sequence[int]) -> bytes:
     return struct.pack(f"{len(words)}Q", *words)
+
+
+def compiled(name: str, folder: Path) -> Path:
+    """A program of tests/data that includes counters.c, compiled into the folder."""
+    program = folder / Path(name).stem
+    command = [
+        "gcc",
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-I",
+        str(CSRC),
+        str(DATA / name),
+        "-o",
+        str(program),
+    ]
+    subprocess.run(command, check=True)
+    return program
+
+
+def what_it_says(program: Path, *arguments: str) -> dict[str, Any]:
+    said = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
+    assert isinstance(said, dict)
+    return said
 
 
 # Records
@@ -127,70 +155,11 @@ def test_what_decoding_takes() -> None:
 
 
 # A group of events that every machine has, hardware counters or not: page faults of fresh pages are as many as the pages.
-PROGRAM = r"""
-#include "bench/counters.c"
-#include <stdio.h>
-#include <sys/mman.h>
-
-enum { PAGES = 37 };
-
-int main(void)
-{
-    const struct counters_code codes[COUNTERS_EVENT_COUNT] = {
-        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-        {0xfffe, 0}, /* no machine has it */
-        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
-    };
-    struct counters group;
-    struct counters_reading reading = {0};
-    enum counters_verdict verdict = COUNTERS_MALFORMED;
-    volatile char *fresh = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    volatile char *later = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (fresh == MAP_FAILED || later == MAP_FAILED) {
-        return 1;
-    }
-    madvise((void *)fresh, PAGES * 4096, MADV_NOHUGEPAGE);
-    madvise((void *)later, PAGES * 4096, MADV_NOHUGEPAGE);
-    const int refused = counters_open(&group, codes, 4);
-    if (refused != 0) {
-        printf("{\"refused\": %d}\n", refused);
-        return 0;
-    }
-    if (counters_start(&group) != 0) {
-        return 2;
-    }
-    for (int i = 0; i < PAGES; i++) {
-        fresh[i * 4096] = 1;
-    }
-    if (counters_stop(&group) != 0) {
-        return 3;
-    }
-    for (int i = 0; i < PAGES; i++) {
-        later[i * 4096] = 1;
-    }
-    if (counters_read(&group, &reading, &verdict) != 0) {
-        return 4;
-    }
-    counters_close(&group);
-    printf("{\"verdict\": %d, \"counted\": [%d, %d, %d, %d, %d], \"faults\": [%llu, %llu], \"errors\": [%d, %d, %d, %d, %d], "
-           "\"open\": %d}\n",
-           (int)verdict, reading.counted[0], reading.counted[1], reading.counted[2], reading.counted[3],
-           reading.counted[4], (unsigned long long)reading.counts[0], (unsigned long long)reading.counts[3],
-           group.errors[0], group.errors[1], group.errors[2], group.errors[3], group.errors[4], group.fds[0]);
-    return 0;
-}
-"""
 
 
 @pytest.mark.needs_tool("gcc")
 def test_a_group_counts_between_start_and_stop(tmp_path: Path) -> None:
-    import json
-
-    (tmp_path / "group.c").write_text(PROGRAM)
-    command = ["gcc", "-std=gnu11", "-O2", "-I", str(CSRC), "group.c", "-o", "group"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    said = json.loads(subprocess.run([tmp_path / "group"], capture_output=True, check=True).stdout)
+    said = what_it_says(compiled("counters_group.c", tmp_path))
     if "refused" in said:  # a sandbox without perf events: nothing can be counted, and that is what it says
         assert refusal(said["refused"], None, "unknown")
         return
@@ -201,6 +170,56 @@ def test_a_group_counts_between_start_and_stop(tmp_path: Path) -> None:
         "errors": [0, 0, errno.ENOENT, 0, errno.E2BIG],
         "open": -1,
     }
+
+
+# A machine with counters, made up: what it can open, and how much of the time it lets a group of n events run.
+
+COUNTED, MULTIPLEXED, NOT_SCHEDULED = 0, 1, 2
+ALL, NO = 100, 0
+
+
+@pytest.fixture(scope="module")
+def made_up_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled("counters_made_up.c", tmp_path_factory.mktemp("counters"))
+
+
+@pytest.mark.needs_tool("gcc")
+@pytest.mark.parametrize(
+    ("offered", "room", "running", "expected"),
+    [
+        # counts: of 10 calls, event i counts i + 1 a call; -1: not counted
+        ((1, 1, 1, 1, 1, 1), 6, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, 50, 60], [0] * 6)),
+        ((1, 1, 1, 1, 0, 1), 6, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, -1, 60], [0, 0, 0, 0, errno.ENOENT, 0])),
+        ((0, 1, 1, 0, 0, 0), 6, (ALL,) * 5,
+         (COUNTED, [-1, 20, 30, -1, -1, -1], [errno.ENOENT, 0, 0, *[errno.ENOENT] * 3])),
+        ((1, 1, 1, 1, 1, 1), 4, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, -1, -1], [0, 0, 0, 0, *[errno.EINVAL] * 2])),
+        ((1, 1, 1, 1, 1, 1), 6, (ALL, ALL, ALL, NO, NO),
+         (COUNTED, [10, 20, 30, 40, -1, -1], [0, 0, 0, 0, *[errno.E2BIG] * 2])),
+        ((1, 1, 1, 1, 1, 1), 6, (ALL, 60, 50, 40, 30),
+         (COUNTED, [10, 20, -1, -1, -1, -1], [0, 0, *[errno.E2BIG] * 4])),
+        ((1, 1, 1, 1, 1, 1), 6, (70, 60, 50, 40, 30), (MULTIPLEXED, [-1] * 6, [0, 0, *[errno.E2BIG] * 4])),
+        ((1, 1, 1, 1, 1, 1), 6, (NO,) * 5, (NOT_SCHEDULED, [-1] * 6, [0, 0, *[errno.E2BIG] * 4])),
+    ],
+    ids=["all", "one missing", "no cycles", "room for four", "one taken", "two left", "multiplexed", "never on the CPU"],
+)  # fmt: skip
+def test_what_fits_is_counted_and_the_rest_named(
+    made_up_machine: Path,
+    offered: tuple[int, ...],
+    room: int,
+    running: tuple[int, ...],
+    expected: tuple[int, list[int], list[int]],
+) -> None:
+    arguments = [str(number) for number in (*offered, room, *running)]
+    said = what_it_says(made_up_machine, *arguments)
+    verdict, counts, errors = expected
+    assert said == {"error": 0, "verdict": verdict, "left_open": 0, "counts": counts, "errors": errors}
+
+
+@pytest.mark.needs_tool("gcc")
+def test_a_machine_without_counters_gives_the_first_error(made_up_machine: Path) -> None:
+    arguments = [*("0" * 6), "6", *["100"] * 5]
+    said = what_it_says(made_up_machine, *arguments)
+    assert (said["error"], said["left_open"], said["counts"]) == (errno.ENOENT, 0, [-1] * 6)
 
 
 # Arithmetic
