@@ -299,6 +299,30 @@ def test_what_looks_like_a_row_is_reported(row: str, reason: str) -> None:
     assert str(caught[0].message).count(". ") == 0
 
 
+def test_a_remark_with_figures_is_reported_and_its_row_read() -> None:
+    frame = quietly(
+        read_dpdk_table, f"{HEADING}\nAligned 20 20.5 1.02 -> 15.6 0.78\nUnaligned 20 14.1 0.70 <- odd\n"
+    )
+    assert [row[1:] for row in table_rows(frame)] == [
+        ("aligned", 20, 20.5, 1.02),
+        ("unaligned", 20, 14.1, 0.70),
+    ]
+    ((number, _, reason),) = frame.attrs["rejected"]
+    assert (number, reason) == (2, "has more behind its figures, which is not read: -> 15.6 0.78; its row is")
+
+
+def test_one_compiler_a_column() -> None:
+    text = (
+        "All in TSC cycles/block:\n\nBlock size    gcc 14    clang\n20    18.4    13.0\n21    18.9    9.7\n"
+    )
+    assert table_rows(read_dpdk_table(text)) == [
+        ("All in TSC cycles/block gcc 14", None, 20, 18.4, None),
+        ("All in TSC cycles/block clang", None, 20, 13.0, None),
+        ("All in TSC cycles/block gcc 14", None, 21, 18.9, None),
+        ("All in TSC cycles/block clang", None, 21, 9.7, None),
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -306,6 +330,8 @@ def test_what_looks_like_a_row_is_reported(row: str, reason: str) -> None:
         "Aligned data is what the test has first.",
         "20 bytes take 20.5 cycles, 21 take 15.8.",
         "The block size and cycles/byte are printed.",
+        '+\tprintf("Alignment  Block size    TSC cycles/block  TSC cycles/byte\\n");',
+        "+static size_t data_sizes[] = { 20, 21, 100, 101, 1500, 1501 };",
         "2026",
     ],
 )
@@ -418,6 +444,17 @@ def test_our_own_report_is_read_back() -> None:
         ("dpdk_before", "aligned", 20, 20.5, 1.02),
         ("dpdk_before", "unaligned", 20, 14.1, 0.70),
         ("dpdk_before", "+7", 1500, 148.2, 0.10),
+        ("mine", "aligned", 20, 9.0, 0.45),
+        ("nothing", "aligned", 20, 2.0, 0.10),
+    ]
+
+
+def test_our_own_report_is_read_back_from_a_reply() -> None:
+    text = sweep_of(
+        [facts("mine"), facts("nothing")], [cell("mine", 20), cell("nothing", 20)], [[9.0] * 3, [2.0] * 3]
+    ).text()
+    quoted = textwrap.indent(f"Here is what I measured.\n\n{text}", "> ", lambda _: True)
+    assert table_rows(read_dpdk_table(quoted)) == [
         ("mine", "aligned", 20, 9.0, 0.45),
         ("nothing", "aligned", 20, 2.0, 0.10),
     ]
@@ -647,6 +684,25 @@ def test_old_names_of_events() -> None:
     assert frame["event"].tolist() == ["task clock ticks", "context switches", "CPU cycles"]
     assert frame["count"].tolist() == [1255.538611, 54011, 3808323185]
     assert frame.attrs["seconds"]["/home/joe/hackbench"]["time elapsed"] == pytest.approx(0.12378662)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("cycles          26,922,913     17,960,709", "has its event before the count"),
+        ("| instructions | 80,302,961 | 41,292,805 |", "has its event before the count"),
+        ('{"counter-value" : "0.769624", "unit" : "msec", "event" : "task-clock"}', "is JSON"),
+        ("  1,000 cycles a call", "has words behind its event"),
+    ],
+)
+def test_other_forms_of_counts_are_reported(line: str, reason: str) -> None:
+    frame = quietly(
+        read_perf_stat, f" Performance counter stats for './x':\n\n     1,000      faults\n{line}\n"
+    )
+    assert count_rows(frame) == [("./x", "faults", 1000, "")]
+    ((number, _, words),) = frame.attrs["rejected"]
+    assert number == 4
+    assert reason in words
 
 
 @pytest.mark.parametrize(

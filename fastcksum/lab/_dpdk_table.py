@@ -38,10 +38,6 @@ _UNIT_IN_BRACKETS = re.compile(rf"[\[(]\s*{_UNIT}\s?(?:/|per\s)\s?\w+\s*[\])]", 
 _PROSE_WORD = re.compile(
     r"\b(?:the|and|of|is|are|was|were|for|a|an|in|to|with|on|at|we|i|you|it|that|which|as)\b", re.IGNORECASE
 )
-_SIDE = re.compile(
-    r"(?:un|non-?|mis)?aligned|before|after|main|master|patch(?:ed)?|unpatched|old|new|baseline|v\d+",
-    re.IGNORECASE,
-)
 _DERIVED = re.compile(r"improve|gain|speed|ratio|delta|diff|change|faster|%|\bx\b", re.IGNORECASE)
 
 _Kind: TypeAlias = Literal["alignment", "size", "block", "byte", "side", "other"]
@@ -177,12 +173,20 @@ class TableReader:
                 self._reject(line, f"has more figures than the {len(columns)} columns of its heading")
             else:
                 self._accept(line, tokens[:fitting])
+                self._look_behind(line, surplus)
         elif fitting and not surplus:
             self._pending = _Pending(line, tokens)
         elif fitting and self._looks_like_row(tokens, fitting):
             self._reject(line, f"has {surplus[0]!r} where {columns[fitting].title!r} stands in its heading")
         else:
             self._read_prose(line, tokens)
+
+    def _look_behind(self, line: Line, surplus: Sequence[str]) -> None:
+        """Reports what a remark behind a row has in figures: it may be another row's ("-> 15.6 0.78")."""
+        if any(_FIGURE.fullmatch(token) for token in surplus):
+            self._reject(
+                line, f"has more behind its figures, which is not read: {' '.join(surplus)}; its row is"
+            )
 
     def _looks_like_row(self, tokens: list[str], fitting: int) -> bool:
         """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte blocks" was not."""
@@ -302,18 +306,18 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
         return sides
     titles = list(_TITLE.finditer(text))
     kinds = {title.lastgroup for title in titles}
-    if (
-        "size" not in kinds
-        or re.search(r"(?<![\w.])\d", text)
-        or text.rstrip().endswith((".", ":", "?", "!"))
-    ):
+    cells = re.split(r"\s{2,}", text.strip())
+    collapsed = len(cells) == 1
+    has_figures = any(_FIGURE.fullmatch(cell) for cell in (text.split() if collapsed else cells))
+    if "size" not in kinds or has_figures or text.rstrip().endswith((".", ":", "?", "!")):
         return None
-    collapsed = not re.search(r"\S\s{2,}\S", text)
     columns: list[_Column] = []
     at = 0
     for title in [*titles, None]:
         gap = text[at : title.start() if title else len(text)].strip()
-        if _PROSE_WORD.search(gap):
+        if _PROSE_WORD.search(gap) or re.search(
+            r'["\\{};]', gap
+        ):  # a sentence, or the C code that prints the heading
             return None
         others = re.split(r"\s+" if collapsed else r"\s{2,}", gap) if gap else []
         columns += [_Column("other", other) for other in others]
@@ -328,19 +332,22 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
 
 def _columns_of_sides(columns: Sequence[_Column], captions: Sequence[str]) -> list[_Column] | None:
     """The columns of a table with one side of a comparison a column, whose unit only a caption tells; or None."""
-    if not any(_SIDE.fullmatch(column.title) for column in columns):
+    units = [
+        title
+        for caption in captions
+        for title in _TITLE.finditer(caption)
+        if title.lastgroup in ("block", "byte")
+    ]
+    if not units:
         return None
-    for caption in reversed(captions):
-        for title in _TITLE.finditer(caption):
-            if title.lastgroup in ("block", "byte"):
-                unit = f"{title[title.lastgroup]}/{title.lastgroup}"
-                return [
-                    _Column("side", column.title, unit)
-                    if column.kind == "other" and not _DERIVED.search(column.title)
-                    else column
-                    for column in columns
-                ]
-    return None
+    unit = f"{units[-1][str(units[-1].lastgroup)]}/{units[-1].lastgroup}"
+    sides = [
+        _Column("side", column.title, unit)
+        if column.kind == "other" and not _DERIVED.search(column.title)
+        else column
+        for column in columns
+    ]
+    return sides if any(column.kind == "side" for column in sides) else None
 
 
 def _known(columns: Sequence[_Column]) -> int:

@@ -32,6 +32,8 @@ _ROW = re.compile(
 _METRIC_ROW = re.compile(rf"\s*(?P<event>(?:{_EVENT})(?:\s\(\w+\))?)\s+(?P<note>\#\s*[\d.]+.*)$")
 _SEVERAL = re.compile(rf"(?<!\S)(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}")
 _IS_KNOWN = re.compile(_KNOWN)
+_COUNT_AND_EVENT = re.compile(rf"\s*(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}")
+_EVENT_AND_COUNT = re.compile(rf"[\s|]*{_KNOWN}[\s|:=]+(?:{_COUNT})(?![\w.])")
 _BLOCK = re.compile(r"\s*Performance counter stats for\b\s*(?P<what>.*)", re.IGNORECASE)
 _END_OF_TITLE = re.compile(r"(?<=')(?:\s*\(\d+ runs\))?:|:\s*$")
 _ELAPSED = re.compile(
@@ -192,9 +194,7 @@ class CountReader:
             return False
         goes_on = bool(self._run) and not headings(self._context) and ("", event) not in self._events
         if not (trusted or self._in_block or note or goes_on or self._has_neighbour()):
-            self.rejected.append(
-                (line.number, line.text.strip(), "is a single count, outside any block of perf stat")
-            )
+            self._reject(line, "is a single count, outside any block of perf stat")
             return True
         scale = row["scale"] or ""
         if in_brackets := re.search(r"\s?\((msec|ms)\)$", event):
@@ -224,9 +224,7 @@ class CountReader:
             return False
         who, count, event, note = fields
         if count is None and "<not" not in note:
-            self.rejected.append(
-                (line.number, line.text.strip(), "has no field before its event that is a count")
-            )
+            self._reject(line, "has no field before its event that is a count")
         else:
             self._add(line, who, event, count, note)
         return True
@@ -240,11 +238,19 @@ class CountReader:
         self.rows.append(CountRow(f"{self._named_run()} {who}".strip(), event, count, note))
         self._may_continue = line
 
+    def _reject(self, line: Line, reason: str) -> None:
+        self.rejected.append((line.number, line.text.strip(), reason))
+
     def _read_prose(self, line: Line) -> None:
-        row = re.match(rf"\s*(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}", line.text)
-        if row and self._in_block:
-            self.rejected.append(
-                (line.number, line.text.strip(), "has words behind its event that are no comment column")
+        if self._in_block and _COUNT_AND_EVENT.match(line.text):
+            self._reject(line, "has words behind its event that are no comment column")
+            return
+        if _EVENT_AND_COUNT.match(line.text):
+            self._reject(line, "has its event before the count, which perf stat never does")
+            return
+        if '"counter-value"' in line.text:
+            self._reject(
+                line, "is JSON, from perf stat -j, which is not read: take the plain output or that of -x"
             )
             return
         self._context.append(line)
