@@ -121,7 +121,7 @@ def _report(frame: pd.DataFrame, rejected: list[Rejected], what: str) -> None:
     frame.attrs["rejected"] = rejected
     if rejected:
         number, text, reason = rejected[0]
-        others = f", and {len(rejected) - 1} more lines" if len(rejected) > 1 else ""
+        others = f" (and {len(rejected) - 1} more)" if len(rejected) > 1 else ""
         message = (
             f'line {number} looks like {what} but {reason}: "{text}"{others}; .attrs["rejected"] lists them'
         )

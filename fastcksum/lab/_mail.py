@@ -90,7 +90,7 @@ _PHASE = re.compile(
     re.IGNORECASE,
 )
 _BESIDE_PHASE = re.compile(
-    r"\b(?:the|this|my|your|a|applying|applied|patch(?:es)?|changes?|series|results?|numbers?|figures?|performance|run)\b",
+    r"\b(?:the|this|my|your|a|applying|applied|patch(?:es)?|changes?|series|results?|numbers?|figures?|performance|run|branch|tree|code|version)\b",
     re.IGNORECASE,
 )
 _BOILERPLATE = re.compile(
@@ -179,7 +179,7 @@ class Runs:
             return side
         outer = [heading for heading in found[found.index(side) + 1 :] if heading not in sides]
         self._about = outer[0] if outer else self._about
-        return f"{self._about} {side}".strip() if len(self._about) <= 40 else side
+        return f"{self._about} {side}".strip() if len(self._about) <= 60 else side
 
 
 def _about(side: str) -> str:
