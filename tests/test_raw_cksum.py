@@ -6,12 +6,15 @@ import inspect
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fastcksum
 from fastcksum import active_kernel, kernels, lab, raw_cksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = bytes.fromhex("45000073000040004011b861c0a80001c0a800c7")  # a valid IPv4 header: its sum is 0xffff
 LITTLE = sys.byteorder == "little"
@@ -154,7 +157,11 @@ CKSUM_KERNEL(elsewhere, .summary = "needs two kinds of machine", .role = CKSUM_P
 def test_kernels_of_other_machines_are_refused() -> None:
     kernel = lab.compile_kernel(ELSEWHERE)
     assert not kernel.runs_here
-    for call in (lambda: raw_cksum(HEADER, kernel=kernel), lambda: kernel.partial(HEADER)):
+    calls: list[Callable[[], int]] = [
+        lambda: raw_cksum(HEADER, kernel=kernel),
+        lambda: kernel.partial(HEADER),
+    ]
+    for call in calls:
         with pytest.raises(
             ValueError, match=r"kernel 'elsewhere' can't run here: it needs \('sse2', 'neon'\); those "
         ):
