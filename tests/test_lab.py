@@ -6,6 +6,7 @@ import dataclasses
 import math
 import mmap
 import os
+import pty
 import subprocess
 import sys
 import threading
@@ -510,30 +511,17 @@ def test_a_repr_is_short(small: lab.Sweep) -> None:
 # the line on a terminal
 
 
-class Terminal:
-    """Standard error that says it is one."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def isatty(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return len(text)
-
-    def flush(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize("with_tqdm", [True, False])
 def test_a_terminal_is_shown_how_far_it_is(with_tqdm: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.delenv("COLUMNS", raising=False)
     if not with_tqdm:
         monkeypatch.setitem(sys.modules, "tqdm", None)
-    lab.sweep("reference", 20, 0, rounds=4)
-    assert "1 cells, 4 rounds" in terminal.text
-    assert ("100 %" in terminal.text) is not with_tqdm
-    assert terminal.text.endswith("\r")  # the line is wiped
+    controller, terminal = pty.openpty()  # a terminal of 0 x 0, on which tqdm by itself draws nothing
+    os.set_blocking(controller, False)
+    with os.fdopen(controller, "rb", buffering=0) as screen, os.fdopen(terminal, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        lab.sweep("reference", 20, 0, rounds=4)
+        text = (screen.read(1 << 16) or b"").decode()
+    assert "1 cells, 4 rounds" in text
+    assert ("100 %" in text) is not with_tqdm
+    assert text.endswith("\r")  # the line is wiped
