@@ -29,7 +29,8 @@ CSRC = Path(__file__).parent.parent / "csrc"
 DATA = Path(__file__).parent / "data"
 IDS = (11, 12, 13, 14, 15, 16)
 
-# 1,000,000 calls, as a machine with counters gave them: enabled and running time in ns, then value and id of each event.
+# 1,000,000 calls, as a machine with counters gave them: enabled and running time in ns, then value and id of
+# each event.
 KERNEL_RECORD = [
     6,
     7104921,
@@ -154,7 +155,8 @@ def test_what_decoding_takes() -> None:
         _core.decode_counters(packed(KERNEL_RECORD), 5)  # type: ignore[arg-type]
 
 
-# A group of events that every machine has, hardware counters or not: page faults of fresh pages are as many as the pages.
+# A group of events that every machine has, hardware counters or not: page faults of fresh pages are as many
+# as the pages.
 
 
 @pytest.mark.needs_tool("gcc")
@@ -172,7 +174,8 @@ def test_a_group_counts_between_start_and_stop(tmp_path: Path) -> None:
     }
 
 
-# A machine with counters, made up: what it can open, and how much of the time it lets a group of n events run.
+# A machine with counters, made up: what it can open, and how much of the time it lets a group of n events
+# run.
 
 COUNTED, MULTIPLEXED, NOT_SCHEDULED = 0, 1, 2
 ALL, NO = 100, 0
@@ -189,10 +192,12 @@ def made_up_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         # counts: of 10 calls, event i counts i + 1 a call; -1: not counted
         ((1, 1, 1, 1, 1, 1), 6, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, 50, 60], [0] * 6)),
-        ((1, 1, 1, 1, 0, 1), 6, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, -1, 60], [0, 0, 0, 0, errno.ENOENT, 0])),
+        ((1, 1, 1, 1, 0, 1), 6, (ALL,) * 5,
+         (COUNTED, [10, 20, 30, 40, -1, 60], [0, 0, 0, 0, errno.ENOENT, 0])),
         ((0, 1, 1, 0, 0, 0), 6, (ALL,) * 5,
          (COUNTED, [-1, 20, 30, -1, -1, -1], [errno.ENOENT, 0, 0, *[errno.ENOENT] * 3])),
-        ((1, 1, 1, 1, 1, 1), 4, (ALL,) * 5, (COUNTED, [10, 20, 30, 40, -1, -1], [0, 0, 0, 0, *[errno.EINVAL] * 2])),
+        ((1, 1, 1, 1, 1, 1), 4, (ALL,) * 5,
+         (COUNTED, [10, 20, 30, 40, -1, -1], [0, 0, 0, 0, *[errno.EINVAL] * 2])),
         ((1, 1, 1, 1, 1, 1), 6, (ALL, ALL, ALL, NO, NO),
          (COUNTED, [10, 20, 30, 40, -1, -1], [0, 0, 0, 0, *[errno.E2BIG] * 2])),
         ((1, 1, 1, 1, 1, 1), 6, (ALL, 60, 50, 40, 30),
@@ -200,7 +205,7 @@ def made_up_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ((1, 1, 1, 1, 1, 1), 6, (70, 60, 50, 40, 30), (MULTIPLEXED, [-1] * 6, [0, 0, *[errno.E2BIG] * 4])),
         ((1, 1, 1, 1, 1, 1), 6, (NO,) * 5, (NOT_SCHEDULED, [-1] * 6, [0, 0, *[errno.E2BIG] * 4])),
     ],
-    ids=["all", "one missing", "no cycles", "room for four", "one taken", "two left", "multiplexed", "never on the CPU"],
+    ids=["all", "one missing", "no cycles", "room for four", "one taken", "two left", "multiplexed", "never run"],
 )  # fmt: skip
 def test_what_fits_is_counted_and_the_rest_named(
     made_up_machine: Path,
@@ -309,7 +314,8 @@ TEXT = """\
 
  Counted by the CPU, in user space.
  Net: minus what as many calls of `nothing` cost in the same loop.
- Refused: L1-dcache-load-misses: given up so that the others could be counted at the same time; sysctl kernel.nmi_watchdog=0 frees a counter.
+ Refused: L1-dcache-load-misses: given up so that the others could be counted at the same time;
+     sysctl kernel.nmi_watchdog=0 frees a counter.
 """
 
 
@@ -599,7 +605,7 @@ def test_avx512_is_refused() -> None:
 
 @needs_callgrind
 def test_an_instruction_that_valgrind_does_not_know() -> None:
-    length = 1_000_003  # the kernel is tried at no such length, so that a CPU without AVX-512 never meets it either
+    length = 1_000_003  # no trial has this length, so that a CPU without AVX-512 never meets the instruction
     zmm = ".byte 0x62, 0xf1, 0x7d, 0x48, 0xef, 0xc0"  # vpxord %zmm0, %zmm0, %zmm0
     source = SOURCE.replace("__asm__", f"if (whole == {length})\n        __asm__").replace(
         "nop\\n", f"{zmm}\\n"

@@ -1,7 +1,8 @@
-"""Hardware event counts of a kernel; where the machine refuses them, instructions and branches from callgrind.
+"""Hardware events of a kernel, counted; where the machine refuses, instructions and branches from callgrind.
 
-Nothing is made up: an event that was not counted is None, and `refused` says in words why. Callgrind executes each
-instruction itself and counts it, so that its two figures are exact; it knows no cycles and no real caches.
+Nothing is made up: an event that was not counted is None, and `refused` says in words why. Callgrind executes
+each instruction itself and counts it, so that its two figures are exact; it knows no cycles and no real
+caches.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import textwrap
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,6 +40,7 @@ Source: TypeAlias = Literal["perf_event", "callgrind"]
 
 OVERHEAD = "nothing"
 SEED = 0x1624
+WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class Counters:
     calls    how many calls the counts are of
     gross    the calls and the loop around them
     net      gross minus the same for `nothing`, an empty function in the same loop
-    source   "perf_event" (the CPU's own counters, user space), "callgrind" (instructions and branches, exact), None
+    source   "perf_event" (the CPU's own counters, user space), "callgrind" (instructions and branches,
+             exact), or None
     refused  why some or all events are None, in words; "" where all were counted
     """
 
@@ -136,11 +140,15 @@ class Counters:
         return self.gross.ipc
 
     def text(self) -> str:
-        """The counts as `perf stat` prints them, with figures per call behind; read_perf_stat() reads them back."""
+        """The counts as `perf stat` prints them, figures per call behind; read_perf_stat() reads them back."""
         title = f"{self.calls:,} calls of {self.kernel}, {self.size} bytes at offset {self.offset}"
         lines = ["", f" Performance counter stats for '{title}':", ""]
         lines += [self._line(name) for name in EVENTS]
-        return "\n".join([*lines, "", *(f" {note}" for note in self._notes()), ""])
+        notes = [
+            textwrap.fill(note, WIDTH, initial_indent=" ", subsequent_indent="     ")
+            for note in self._notes()
+        ]
+        return "\n".join([*lines, "", *notes, ""])
 
     def _line(self, name: str) -> str:
         value = getattr(self.gross, name)
@@ -171,15 +179,15 @@ class Counters:
 def count(
     kernel: str | Kernel, size: SupportsIndex, *, calls: SupportsIndex = 1_000_000, offset: SupportsIndex = 0
 ) -> Counters:
-    """Counts events over `calls` calls of the kernel on one buffer of `size` bytes, `offset` bytes behind a page's start.
+    """Counts events over `calls` calls on `size` bytes that lie `offset` bytes behind the start of a page.
 
-    Cycles, instructions, branches, branch misses, reference cycles and L1 data misses, by perf_event_open as one group
-    that was never multiplexed, in total; gross, and net of an empty function in the same loop. Where the machine
-    refuses, instructions and branches come from `valgrind --tool=callgrind`: exact, in two seconds or so. What can't be
-    had is None, and `.refused` says why.
+    Cycles, instructions, branches, branch misses, reference cycles and L1 data misses, by perf_event_open as
+    one group that was never multiplexed, in total; gross, and net of an empty function in the same loop.
+    Where the machine refuses, instructions and branches come from `valgrind --tool=callgrind`: exact, in two
+    seconds or so. What can't be had is None, and `.refused` says why.
 
-    ValueError if the kernel is unknown or can't run here, if it isn't right at that size, or if a number is out of
-    range.
+    ValueError if the kernel is unknown or can't run here, if it isn't right at that size, or if a number is
+    out of range.
     """
     chosen = kernel if isinstance(kernel, Kernel) else from_description(_core.describe(kernel))
     size, calls, offset = operator.index(size), operator.index(calls), operator.index(offset)
@@ -206,7 +214,7 @@ def count(
 
 
 def counters_here() -> str:
-    """What of the CPU's counters this process may use, in words: the events that fit in one group, or why none."""
+    """What of the CPU's counters this process may use, in words: the events of one group, or why none."""
     try:
         counts, refused = _counted(_core.count_events(OVERHEAD, bytes(1), 0, 1, 1000))
     except Refused as reason:
@@ -224,7 +232,8 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not an error
 def _check(kernel: Kernel, size: int, calls: int, offset: int) -> None:
     if not kernel.min_len <= size <= kernel.max_len:
         raise ValueError(
-            f"size must be in {kernel.min_len}..{kernel.max_len} (bytes, as kernel '{kernel.name}' allows), not {size}"
+            f"size must be in {kernel.min_len}..{kernel.max_len} (bytes, as kernel '{kernel.name}' allows), "
+            f"not {size}"
         )
     if calls < 1:
         raise ValueError(f"calls must be at least 1, not {calls}")
@@ -250,34 +259,38 @@ def refusal(number: int, paranoia: int | None, hypervisor: str) -> str:
     if number in (errno.EACCES, errno.EPERM):
         if paranoia is not None and paranoia <= 2:
             return (
-                f"kernel.perf_event_paranoid is {paranoia}, which allows it, but a sandbox forbids perf_event_open; in "
-                "Docker: --cap-add PERFMON, and a seccomp profile that allows it"
+                f"kernel.perf_event_paranoid is {paranoia}, which allows it, but a sandbox forbids "
+                "perf_event_open; in Docker: --cap-add PERFMON, and a seccomp profile that allows it"
             )
         return (
-            f"the system lets no user count events (kernel.perf_event_paranoid is "
-            f"{'unknown' if paranoia is None else paranoia}): sysctl kernel.perf_event_paranoid=2, or grant CAP_PERFMON"
+            "the system lets no user count events (kernel.perf_event_paranoid is "
+            f"{'unknown' if paranoia is None else paranoia}): sysctl kernel.perf_event_paranoid=2, or grant "
+            "CAP_PERFMON"
         )
     if number in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV, errno.ENXIO):
         if hypervisor in ("none", "unknown"):
             return "this CPU, or the kernel's driver for it, has no such counter"
-        return f"the virtual machine ({hypervisor}) has no such counter: give it a virtual PMU, or use the bare machine"
+        return (
+            f"the virtual machine ({hypervisor}) has no such counter: give it a virtual PMU, or use the bare "
+            "machine"
+        )
     words = {
         errno.EINVAL: "the kernel is too old for the event, or the events are too many for one group",
         errno.ENOSYS: "the kernel has no perf events: it was built without, or is no Linux kernel (gVisor)",
         errno.EMFILE: "too many files are open: raise `ulimit -n`",
         errno.ENFILE: "too many files are open on this system: raise fs.file-max",
         errno.EBUSY: "another program has the counters to itself: end it, or sysctl kernel.nmi_watchdog=0",
-        errno.E2BIG: "given up so that the others could be counted at the same time; sysctl kernel.nmi_watchdog=0 "
-        "frees a counter",
+        errno.E2BIG: "given up so that the others could be counted at the same time; sysctl "
+        "kernel.nmi_watchdog=0 frees a counter",
     }
     return words.get(number, f"perf_event_open failed: {os.strerror(number)}")
 
 
 _VERDICTS = {
-    "multiplexed": "the kernel counted only part of the time, and a scaled count is an estimate: end other programs that "
-    "count, or sysctl kernel.nmi_watchdog=0",
-    "not scheduled": "the counters were never given to this process: end other programs that count, or sysctl "
-    "kernel.nmi_watchdog=0",
+    "multiplexed": "the kernel counted only part of the time, and a scaled count is an estimate: end other "
+    "programs that count, or sysctl kernel.nmi_watchdog=0",
+    "not scheduled": "the counters were never given to this process: end other programs that count, or "
+    "sysctl kernel.nmi_watchdog=0",
     "malformed": "the kernel's record doesn't fit the events that were opened",
 }
 
@@ -310,8 +323,8 @@ _TURN = 32
 def callgrind_counts(kernel: Kernel, data: bytes, calls: int, offset: int) -> Counts:
     """Instructions and branches of `calls` calls on these bytes, with their loop. Refused, with the reason.
 
-    Each call on the same bytes executes the same instructions, so that what two small numbers of calls differ in gives
-    the total of a large one exactly. Both counts end in the same turn of the loop as the large one.
+    Each call on the same bytes executes the same instructions, so that what two small numbers of calls differ
+    in gives the total of a large one exactly. Both counts end in the same turn of the loop as the large one.
     """
     if any(need.startswith("avx512") for need in kernel.needs):
         raise Refused(f"{_valgrind()} can't run AVX-512, which {kernel.name} needs")
@@ -365,7 +378,7 @@ class _Run:
 
 
 def _object_of(kernel: Kernel) -> str:
-    """The shared object that has the kernel: the one it was loaded from, or its source compiled like this package."""
+    """The shared object with the kernel: the one it was loaded from, or its source compiled like this package."""
     path = _core.shared_object(kernel)
     if path is not None and path != _core.shared_object(OVERHEAD):
         return path
@@ -431,10 +444,11 @@ _BRANCHES = {
 
 
 def branch_addresses(disassembly: str, machine: str) -> frozenset[int] | None:
-    """Addresses of the branch instructions in what `objdump -d` prints; None for a machine that isn't known here.
+    """Addresses of the branch instructions in what `objdump -d` prints; None for a machine that isn't known
+    here.
 
-    All kinds, as a CPU's counter of retired branches has them: conditional and direct jumps, calls, returns. (What
-    callgrind itself counts as branches leaves out direct jumps, calls and returns.)
+    All kinds, as a CPU's counter of retired branches has them: conditional and direct jumps, calls, returns.
+    (What callgrind itself counts as branches leaves out direct jumps, calls and returns.)
     """
     mnemonics = _BRANCHES.get(machine)
     if mnemonics is None:
@@ -444,11 +458,12 @@ def branch_addresses(disassembly: str, machine: str) -> frozenset[int] | None:
 
 
 def profile_counts(text: str, path: str, base: int, jumps: frozenset[int] | None) -> Counts:
-    """Instructions and branches in a profile that callgrind wrote with --dump-instr=yes and without compression.
+    """Instructions and branches in a profile that callgrind wrote with --dump-instr=yes and without
+    compression.
 
-    path: the shared object that has the kernel, loaded at `base`; jumps: addresses of its branches, None if unknown.
-    Branches are None too if other objects executed something, since theirs aren't known. Refused if the profile is
-    empty or doesn't add up to its own total.
+    path: the shared object that has the kernel, loaded at `base`; jumps: addresses of its branches, None if
+    unknown. Branches are None too if other objects executed something, since theirs aren't known. Refused if
+    the profile is empty or doesn't add up to its own total.
     """
     instructions = branches = elsewhere = 0
     inside = False
@@ -465,7 +480,7 @@ def profile_counts(text: str, path: str, base: int, jumps: frozenset[int] | None
 
 
 def _costs(profile: Iterable[str]) -> Iterable[tuple[int, int, str]]:
-    """(address, executions, object) of each line of own cost; the line behind a `calls=` is the callee's cost."""
+    """(address, executions, object) of each line of own cost; a line behind `calls=` is the callee's."""
     in_object, is_callee = "", False
     for line in profile:
         if line.startswith("ob="):

@@ -123,7 +123,7 @@ class TableReader:
     # -- headings of tables --
 
     def _heading(self, text: str, following: Line | None) -> tuple[Sequence[_Column], str, bool] | None:
-        """The columns that this line names, the rows that follow in it, and whether the next line is its wrapped rest."""
+        """The columns that this line names, rows that follow in it, and whether the next line is its rest."""
         captions = [line.text for line in self._context[-8:]]
         if (first_row := _FIRST_ROW.search(text)) and first_row.start() > 0:
             columns = _columns(text[: first_row.start()], captions)
@@ -148,7 +148,7 @@ class TableReader:
             self._read_part(line, part)
 
     def _parts(self, tokens: list[str]) -> list[list[str]]:
-        """The tokens of one line cut before each alignment that a figure follows: a reflowed table has many a line."""
+        """The tokens of one line, cut before each alignment that a figure follows: a reflowed table has many."""
         if self._columns[0].kind != "alignment":
             return [tokens]
         starts = [
@@ -189,12 +189,12 @@ class TableReader:
             )
 
     def _looks_like_row(self, tokens: list[str], fitting: int) -> bool:
-        """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte blocks" was not."""
+        """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte" was not."""
         figures = [token for token in tokens[1:] if _LIKE_FIGURE.fullmatch(token)]
         return fitting > 2 or tokens[fitting] in figures or 2 * len(figures) > len(tokens) - 1
 
     def _continue_pending(self, tokens: list[str]) -> list[str]:
-        """Gives the pending row what it lacks from the start of this line; returns what is left of the line."""
+        """Gives the pending row what it lacks from the start of this line; returns the rest of the line."""
         pending = self._pending
         assert pending is not None
         missing = self._columns[len(pending.tokens) :]
@@ -293,7 +293,7 @@ class TableReader:
 
 
 def _plain(text: str) -> str:
-    """The line with the frames of Markdown and the tabs of a spreadsheet as spaces, "offset 3" as one word."""
+    """The line with the frames of Markdown and tabs as spaces, and "offset 3" as one word."""
     spaced = re.sub(r"\t", "  ", text.replace("|", "  ")).strip()
     spaced = re.sub(r"^[*•`]+\s*", "", spaced)
     return re.sub(r"\boffset\s*[+=]?\s*(\d+)\b", r"offset+\1", spaced, flags=re.IGNORECASE)
@@ -331,7 +331,7 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
 
 
 def _columns_of_sides(columns: Sequence[_Column], captions: Sequence[str]) -> list[_Column] | None:
-    """The columns of a table with one side of a comparison a column, whose unit only a caption tells; or None."""
+    """The columns of a table with one side of a comparison a column; a caption tells the unit. Or None."""
     units = [
         title
         for caption in captions
@@ -387,8 +387,9 @@ def _value(token: str) -> float | str:
 def _contradiction(by_kind: dict[_Kind, str], size: float) -> str | None:
     """Why these figures can't belong together, or None.
 
-    The test program divides before it rounds, so that both printed figures are off by up to half a unit in their last
-    place, and only what lies outside both is a contradiction: 16.9 at 21 bytes may be printed as 0.81.
+    The test program divides before it rounds, so that both printed figures are off by up to half a unit in
+    their last place, and only what lies outside both is a contradiction: 16.9 at 21 bytes may be printed as
+    0.81.
     """
     if size != int(size) or size < 1:
         return f"has a size of {by_kind['size']}, which is no number of bytes"

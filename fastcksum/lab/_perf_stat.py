@@ -15,17 +15,22 @@ _NOT_COUNTED = r"<not[ ](?:supported|counted)>"
 _COUNT = rf"{_NOT_COUNTED}|\d{{1,3}}(?:[ '\u2019]\d{{3}})+(?:[.,]\d+)?(?![\d.,])|\d[\d.,'\u2019_]*"
 _SCALE = r"msec|usec|nsec|ns|ms|sec|Joules|[KMG]?i?Bytes|[KMG]i?B|mWatts|C"
 _MODIFIER = r"(?::[A-Za-z]+)?(?:\s?\((?:msec|ms)\))?"
-_OLD_NAME = r"task[ ]clock[ ]ticks|context[ ]switches|CPU[ ](?:migrations|cycles)|cache[ ](?:references|misses)|page[ ]faults"
+_OLD_NAME = (
+    r"task[ ]clock[ ]ticks|context[ ]switches|CPU[ ](?:migrations|cycles)|cache[ ](?:references|misses)"
+    r"|page[ ]faults"
+)
 _KNOWN = (
     rf"(?:{_OLD_NAME}|(?:\w+/)?(?:(?:cpu-|ref-|bus-)?cycles|instructions|branches|branch-[\w-]+|cache-[\w-]+"
-    r"|context-switches|cs|(?:cpu-|CPU-)?migrations|(?:page-|minor-|major-)?faults|pagefaults|(?:task|cpu)-clock"
+    r"|context-switches|cs|(?:cpu-|CPU-)?migrations|(?:page-|minor-|major-)?faults|pagefaults"
+    r"|(?:task|cpu)-clock"
     r"|stalled-cycles-[\w-]+|(?:L1|LLC|LL|dTLB|iTLB|node)-[\w-]+|slots|topdown-[\w-]+"
     rf"|duration_time|user_time|system_time)(?:/\w*)?{_MODIFIER})(?!\S)"
 )
 _EVENT = rf"{_OLD_NAME}|[A-Za-z_][^\s/(#]*(?:/[^/]*/[\w:]*)?{_MODIFIER}"
 _WHO = r"(?:CPU|S|D|C|N|L)\d+(?:-[A-Z]+\d+)*(?:\s+\d+(?=\s+[\d<]))?|\S*[A-Za-z]\S*-\d+(?=\s+[\d<])"
 _ROW = re.compile(
-    rf"""\s*(?:(?P<time>\d+[.,]\d{{9}})\s+)?(?:(?P<who>{_WHO})\s+)?(?P<count>{_COUNT})\s+(?:(?P<scale>{_SCALE})\s+)?
+    rf"""\s*(?:(?P<time>\d+[.,]\d{{9}})\s+)?(?:(?P<who>{_WHO})\s+)?
+         (?P<count>{_COUNT})\s+(?:(?P<scale>{_SCALE})\s+)?
          (?P<event>{_EVENT})\s*(?P<note>\#.*|\(\s*(?:\+-\s*)?[\d.,]+\s*%.*|\[[\d.,]+%\].*)?$""",
     re.VERBOSE,
 )
@@ -44,8 +49,9 @@ _COMMENT = re.compile(r"\s*#\s*(?:started on\b|time\s+counts\b)")
 _MORE_NOTE = re.compile(r"\s*#\s*(?=[\d.,<(-]|nan)")
 # What the comment column of perf stat is made of: a line of nothing else is the end of a wrapped one.
 _NOTE_WORDS = re.compile(
-    r"(?=.*[A-Za-z%(])(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?|utilized"
-    r"|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+|[\d.,]+|%|\+-|[()\[\]#])\s*)+",
+    r"(?=.*[A-Za-z%(])(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits"
+    r"|accesses|CPUs?|utilized|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+"
+    r"|[\d.,]+|%|\+-|[()\[\]#])\s*)+",
 )
 
 
@@ -60,7 +66,7 @@ class CountRow:
 
 
 class CountReader:
-    """Reads the lines in turn. Inside a block any event counts; outside one only those that everybody knows."""
+    """Reads the lines in turn. Inside a block any event counts; outside only those that everybody knows."""
 
     def __init__(self, mail: Sequence[Line]) -> None:
         self.rows: list[CountRow] = []
@@ -96,7 +102,7 @@ class CountReader:
     # -- blocks --
 
     def _open_block(self, line: Line, what: str) -> None:
-        """Starts a run; its title may go on in the next lines, and in a flattened mail a row may follow the title."""
+        """Starts a run; its title may go on in the next lines, and in a flattened mail a row may follow it."""
         for following in self._mail[self._at : self._at + 3]:
             if _END_OF_TITLE.search(what) or not following.text.strip():
                 break
@@ -116,7 +122,7 @@ class CountReader:
         self._may_continue = None
 
     def _named_run(self) -> str:
-        """The name of the current run. It is made when it is needed first, so that an empty block has none."""
+        """The name of the current run. It is made when it is first needed, so that an empty block has none."""
         if not self._run:
             self._run = self._runs.name(self._context, self._command)
         self._context.clear()
@@ -259,10 +265,11 @@ class CountReader:
 
 
 def _csv_fields(text: str) -> tuple[str, float | None, str, str] | None:
-    """Who, count, event and note of a line of `perf stat -x SEP`, for any usual separator; None if it isn't one.
+    """Who, count, event and note of a line of `perf stat -x SEP`, for any usual separator; None if it isn't
+    one.
 
-    Before the count may stand the moment (-I) and who was counted (-A and the like). Behind the event stand a variance
-    (-r), the time the counter ran, its share in percent, and a metric with its unit.
+    Before the count may stand the moment (-I) and who was counted (-A and the like). Behind the event stand a
+    variance (-r), the time the counter ran, its share in percent, and a metric with its unit.
     """
     for separator in ",;|\t":
         fields = [part.strip() for part in text.strip(" ").split(separator)]
@@ -324,7 +331,7 @@ def _decimal_mark(texts: Iterable[str]) -> str | None:
 
 
 def _count(text: str, mark: str | None) -> float:
-    """The value of a count. A mark that stands once before three digits separates thousands, unless it's the decimal."""
+    """The value of a count. One mark before three digits separates thousands, unless it is the decimal one."""
     digits = re.sub(r"[ '\u2019_]", "", text).rstrip(".,")
     marks = re.findall(r"[.,]", digits)
     decimal = marks[-1] if marks and marks.count(marks[-1]) == 1 else None
