@@ -237,6 +237,12 @@ def test_further_columns_keep_their_names() -> None:
     assert list(frame.loc[0, ["kernel", "gbit_per_s"]]) == ["foo", "fast"]
 
 
+def test_a_second_clock_and_a_column_called_run() -> None:
+    frame = read_dpdk_table(f"here:\n{HEADING}  core cycles/block  Run\nAligned 20 20.5 1.02 26.1 7\n")
+    assert list(frame.columns)[5:] == ["core_cycles_per_block", "run_column"]
+    assert list(frame.loc[0]) == ["here", "aligned", 20, 20.5, 1.02, 26.1, 7]
+
+
 def test_nanoseconds_are_no_cycles() -> None:
     frame = read_dpdk_table("Alignment Size ns/block ns/byte\nAligned 20 5.0 0.25\n")
     assert list(frame.loc[0, ["ns_per_block", "ns_per_byte"]]) == [5.0, 0.25]

@@ -43,6 +43,9 @@ _DERIVED = re.compile(r"improve|gain|speed|ratio|delta|diff|change|faster|%|\bx\
 _Kind: TypeAlias = Literal["alignment", "size", "block", "byte", "side", "other"]
 
 
+USUAL_NAMES = ("run", "alignment", "size", "cycles_per_block", "cycles_per_byte")
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """A column of a table: what it holds, its title, and for figures their unit as printed."""
@@ -59,7 +62,8 @@ class _Column:
         if self.kind in ("alignment", "size"):
             return self.kind
         name = self.title.lower().replace("/", "_per_").replace("%", "percent")
-        return re.sub(r"\W+", "_", name).strip("_") or "unnamed"
+        name = re.sub(r"\W+", "_", name).strip("_") or "unnamed"
+        return f"{name}_column" if name in USUAL_NAMES else name
 
     def takes(self, token: str) -> bool:
         """Whether the token may stand in this column."""
@@ -220,7 +224,10 @@ class TableReader:
             )
             return []
         self._accept(pending.line, pending.tokens)
-        return rest if rest and _ALIGNMENT.fullmatch(rest[0]) else []
+        if rest and _ALIGNMENT.fullmatch(rest[0]):
+            return rest
+        self._look_behind(pending.line, rest)
+        return []
 
     def _give_up_pending(self) -> None:
         if pending := self._pending:
@@ -322,7 +329,9 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
         others = re.split(r"\s+" if collapsed else r"\s{2,}", gap) if gap else []
         columns += [_Column("other", other) for other in others]
         if title:
-            kind: Any = title.lastgroup
+            kind: Any = (
+                title.lastgroup if title.lastgroup not in {column.kind for column in columns} else "other"
+            )
             columns.append(_Column(kind, title[0], title[kind] if kind in ("block", "byte") else ""))
             at = title.end()
     if kinds & {"block", "byte"}:

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from ._dpdk_table import TableReader
+from ._dpdk_table import USUAL_NAMES, TableReader
 from ._mail import Rejected, lines
 from ._perf_stat import CountReader
 
@@ -90,8 +90,7 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
     reader = TableReader(lines(text))
     reader.read()
     frame = pd.DataFrame(reader.rows)
-    usual = ["run", "alignment", "size", "cycles_per_block", "cycles_per_byte"]
-    frame = frame.reindex(columns=[*usual, *(name for name in frame.columns if name not in usual)])
+    frame = frame.reindex(columns=list(dict.fromkeys([*USUAL_NAMES, *frame.columns])))
     frame = frame.astype({"size": "int64", "cycles_per_block": "float64", "cycles_per_byte": "float64"})
     frame.attrs["units"] = reader.units
     _report(frame, reader.rejected, "a row of a checksum table")
