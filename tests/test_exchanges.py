@@ -721,6 +721,16 @@ def test_prose_beside_counts_is_not_reported(line: str) -> None:
     assert (frame["event"].tolist(), frame["count"].tolist()) == (["cycles"], [1000])
 
 
+@pytest.mark.parametrize(
+    "line", ["1" * 5000, "1," * 2500, "x-1" * 2000, "tsc " * 1000, "> " * 2000, "( " * 2000]
+)
+def test_long_lines_of_anything_come_to_an_end(line: str) -> None:
+    block = " Performance counter stats for './x':\n\n    80,302,961      instructions        #    2.98\n"
+    assert len(quietly(read_perf_stat, f"{block}{line}\n{line}!\n\n{block}")) == 2
+    table = f"{HEADING}\nAligned 20 20.5 1.02\n"
+    assert len(quietly(read_dpdk_table, f"{table}{line}\n{line}!\n\n{table}")) == 2
+
+
 def test_a_text_without_counts() -> None:
     with pytest.warns(UserWarning, match="nothing in the text looks like a count of perf stat"):
         frame = read_perf_stat("Looks good to me.\n")

@@ -22,7 +22,7 @@ _FIRST_ROW = re.compile(rf"(?<!\S)(?:{_ALIGNMENT.pattern})\s+\d", re.IGNORECASE)
 _ROW_INSIDE = re.compile(rf"\b(?:{_ALIGNMENT.pattern})\s+\d\S*\s+\d\S*\s+\d", re.IGNORECASE)
 
 _UNIT = (
-    r"(?:(?:tsc|core|cpu|est\.?|estimated|ref|reference|timer|net|gross)[ ]+)*"
+    r"(?:(?:tsc|core|cpu|est\.?|estimated|ref|reference|timer|net|gross)[ ]+){0,3}"
     r"(?:(?:[a-z]+_)*(?:cycles?|ticks?|clocks?)|ns)"
 )
 _TITLE = re.compile(

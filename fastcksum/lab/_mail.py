@@ -22,6 +22,8 @@ Rejected: TypeAlias = tuple[int, str, str]
 WRAP_WIDTH = 60
 """A mailer may have broken a line at least this wide; a shorter one ended where its writer ended it."""
 
+LONGEST_HEADING = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -121,7 +123,7 @@ def headings(context: Iterable[Line]) -> list[str]:
     width = 0  # of the line before, if it may go on in this one
     for line in context:
         text = line.text.strip()
-        if not text or _BOILERPLATE.match(text):
+        if not text or len(text) > LONGEST_HEADING or _BOILERPLATE.match(text):
             width = 0
             continue
         if width >= WRAP_WIDTH or (width >= WRAP_WIDTH // 2 and re.match(r"[a-z(]", text)):

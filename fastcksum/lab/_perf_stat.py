@@ -27,7 +27,7 @@ _KNOWN = (
     rf"|duration_time|user_time|system_time)(?:/\w*)?{_MODIFIER})(?!\S)"
 )
 _EVENT = rf"{_OLD_NAME}|[A-Za-z_][^\s/(#]*(?:/[^/]*/[\w:]*)?{_MODIFIER}"
-_WHO = r"(?:CPU|S|D|C|N|L)\d+(?:-[A-Z]+\d+)*(?:\s+\d+(?=\s+[\d<]))?|\S*[A-Za-z]\S*-\d+(?=\s+[\d<])"
+_WHO = r"(?:CPU|S|D|C|N|L)\d+(?:-[A-Z]+\d+)*(?:\s+\d+(?=\s+[\d<]))?|(?=\S*[A-Za-z])\S+-\d+(?=\s+[\d<])"
 _ROW = re.compile(
     rf"""\s*(?:(?P<time>\d+[.,]\d{{9}})\s+)?(?:(?P<who>{_WHO})\s+)?
          (?P<count>{_COUNT})\s+(?:(?P<scale>{_SCALE})\s+)?
@@ -48,10 +48,9 @@ _ELAPSED = re.compile(
 _COMMENT = re.compile(r"\s*#\s*(?:started on\b|time\s+counts\b)")
 _MORE_NOTE = re.compile(r"\s*#\s*(?=[\d.,<(-]|nan)")
 # What the comment column of perf stat is made of: a line of nothing else is the end of a wrapped one.
-_NOTE_WORDS = re.compile(
-    r"(?=.*[A-Za-z%(])(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits"
-    r"|accesses|CPUs?|utilized|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+"
-    r"|[\d.,]+|%|\+-|[()\[\]#])\s*)+",
+_NOTE_WORD = re.compile(
+    r"[\[(#]?(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?"
+    r"|utilized|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+|\d[\d.,]*%?|%|\+-)?[\])]?"
 )
 
 
@@ -154,7 +153,7 @@ class CountReader:
             return False
         more = _MORE_NOTE.match(text)
         open_note = last.text.rstrip().endswith("#")
-        wrapped = len(last.text.strip()) > 25 and _NOTE_WORDS.fullmatch(text) is not None
+        wrapped = len(last.text.strip()) > 25 and _is_note(text)
         if not (more or open_note or wrapped):
             return False
         row = self.rows[-1]
@@ -312,6 +311,11 @@ def _csv_at(fields: list[str], at: int, separator: str) -> tuple[str, float | No
     count = None if value.startswith("<") else float(value.replace(",", "."))
     when = [f"at {part} s" if re.fullmatch(r"\d+[.,]\d+", part) else part for part in before]
     return " ".join(when), count, event, "; ".join(part for part in notes if part)
+
+
+def _is_note(text: str) -> bool:
+    """Whether the line may be the end of a comment column: nothing but its words, and not figures alone."""
+    return re.search(r"[A-Za-z%(]", text) is not None and all(map(_NOTE_WORD.fullmatch, text.split()))
 
 
 def _note(comment: str) -> str:
