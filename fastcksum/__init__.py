@@ -17,8 +17,8 @@ __all__ = ["Kernel", "__version__", "active_kernel", "kernels", "raw_cksum"]
 
 
 def __getattr__(name: str) -> str:
-    if name == "__version__":  # looked up when asked for: importlib.metadata takes longer to import than all of this
-        from importlib import metadata
+    if name == "__version__":
+        from importlib import metadata  # noqa: PLC0415 - it takes longer to import than all of this
 
         return metadata.version("fastcksum")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,10 +59,12 @@ def load_kernel(path: str, symbol: str, /) -> CapsuleType: ...
 # The first length in min_len..max_length for which the kernel differs from the reference, on data of this fill
 # (0: zeros, 1: 0xff, 2: pseudo-random, 3: carry-heavy) placed at page start + offset behind a guard page, and (offset 0 only) also right before a
 # guard page. None, or (length, got, expected), both folded to 16 bits.
-def find_difference(kernel: object, fill: int, offset: int, max_length: int, initial: int, /) -> tuple[int, int, int] | None: ...
-
+def find_difference(
+    kernel: object, fill: int, offset: int, max_length: int, initial: int, /
+) -> tuple[int, int, int] | None: ...
 def timer_facts() -> _TimerFacts: ...
 def cpu_facts() -> _CpuFacts: ...
+
 # registers: {"max_leaf": int, "vendor": str, "leaf1_eax": int, "leaf1_ecx": int, "leaf1_edx": int, "leaf7_ebx": int,
 # "leaf7_ecx": int, "xcr0": int} -> (features, max_vector_bits, name of the production kernel that would be chosen)
 def decode_cpuid(registers: dict[str, Any], /) -> tuple[tuple[str, ...], int, str]: ...
@@ -79,6 +81,9 @@ def count_events(
 # The same (verdict, counts) from a record as the kernel gives it: 64-bit words; ids of the events in their order, 0: not
 # in the group.
 def decode_counters(record: Buffer, ids: Sequence[int], /) -> tuple[str, dict[str, int]]: ...
+
+# The file that the kernel was loaded from: this module's own for a built-in one. None where the loader doesn't tell.
+def shared_object(kernel: object, /) -> str | None: ...
 
 LOOPS: Final[tuple[str, ...]]
 # The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans in
@@ -104,9 +109,11 @@ class Bench:
         *,
         loop: str = "plain",
         cold: bool = False,
+        walk: bool = False,
     ) -> int: ...
     """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index.
-    A cold cell is flushed from the caches before each batch, which then is one call a span."""
+    A cold cell is flushed from the caches before each batch, which then is one call a span. A batch of a walk takes the
+    next spans instead of turns over all of them."""
     def set_spans(self, cell: int, offsets: Sequence[int], lengths: Sequence[int], /) -> None: ...
     """Replaces the spans of a cell by as many others (mixed lengths are shuffled anew each round)."""
     def set_calls(self, cell: int, calls: int, /) -> None: ...

@@ -1,4 +1,4 @@
-"""What the tests share: the `kernel` fixture, the tools that some of them need, the option --require-tools."""
+"""What the tests share: the `kernel` fixture, the markers of tools (tools.py), the option --require-tools."""
 
 from __future__ import annotations
 
@@ -6,65 +6,14 @@ import functools
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import hypothesis
 import pytest
+from tools import TOOLS, Tool
 
 if TYPE_CHECKING:
     import fastcksum
-
-# A clock decides nothing here, not even whether a property took too long.
-hypothesis.settings.register_profile("fastcksum", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("fastcksum")
-
-
-@dataclass(frozen=True)
-class Tool:
-    """Where to look for something that a test needs, and the Debian package that brings it (None: none does)."""
-
-    package: str | None
-    command: str = ""  # found on the PATH
-    file: str = ""  # or a file
-
-    def is_here(self) -> bool:
-        return shutil.which(self.command) is not None if self.command else Path(self.file).is_file()
-
-    def install_line(self) -> str:
-        return f"apt-get install {self.package}" if self.package else "no Debian 12 package; where present"
-
-
-def _command(package: str, command: str) -> tuple[str, Tool]:
-    return command, Tool(package, command=command)
-
-
-TOOLS: dict[str, Tool] = dict(
-    [
-        _command("bash", "bash"),
-        _command("binutils", "nm"),
-        _command("binutils", "objdump"),
-        _command("chromium", "chromium"),
-        _command("clang-19", "clang-19"),
-        _command("clang-format-19", "clang-format-19"),
-        _command("dpdk-dev", "dpdk-test"),
-        _command("gcc", "gcc"),
-        _command("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc"),
-        _command("gcc-s390x-linux-gnu", "s390x-linux-gnu-gcc"),
-        _command("git", "git"),
-        _command("pkg-config", "pkg-config"),
-        _command("qemu-user", "qemu-aarch64"),
-        _command("qemu-user", "qemu-s390x"),
-        _command("tcpdump", "tcpdump"),
-        _command("tshark", "tshark"),
-        _command("valgrind", "valgrind"),
-        ("libdpdk-dev", Tool("libdpdk-dev", file="/usr/include/dpdk/rte_cksum.h")),
-        ("libdumbnet-dev", Tool("libdumbnet-dev", file="/usr/include/dumbnet.h")),
-        ("liblwip-dev", Tool("liblwip-dev", file="/usr/include/lwip/lwip/inet_chksum.h")),
-        ("libnet1-dev", Tool("libnet1-dev", file="/usr/include/libnet.h")),
-    ]
-)
 
 
 @functools.cache
@@ -108,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker in (
-        "needs_tool(name, ...): a program or headers; conftest.py lists them with their Debian packages",
+        "needs_tool(name, ...): a program or headers; tools.py lists them with their Debian packages",
         "needs_python(version, ...): another CPython with its headers, such as '3.12'",
     ):
         config.addinivalue_line("markers", marker)
@@ -118,6 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
         if error.name is not None:  # the interpreter's own words, about a module that it names
             raise
         raise pytest.UsageError(str(error)) from None
+
+    import hypothesis  # here, so that the sentence above comes before the lack of a test extra
+
+    # A clock decides nothing in these tests, not even whether a property took too long.
+    hypothesis.settings.register_profile("fastcksum", deadline=None, print_blob=True)
+    hypothesis.settings.load_profile("fastcksum")
 
 
 def pytest_report_header() -> str:
@@ -134,7 +89,7 @@ def missing_tools(item: pytest.Item) -> list[tuple[str, Tool]]:
     for marker in item.iter_markers("needs_tool"):
         for name in marker.args:
             if name not in TOOLS:
-                raise pytest.UsageError(f"{item.nodeid} needs {name!r}; conftest.py knows {sorted(TOOLS)}")
+                raise pytest.UsageError(f"{item.nodeid} needs {name!r}; tools.py knows {sorted(TOOLS)}")
             if not TOOLS[name].is_here():
                 missing.append((name, TOOLS[name]))
     for marker in item.iter_markers("needs_python"):
@@ -145,7 +100,7 @@ def missing_tools(item: pytest.Item) -> list[tuple[str, Tool]]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     missing = missing_tools(item)
     words = "; ".join(f"needs {name} ({tool.install_line()})" for name, tool in missing)
-    if item.config.getoption("--require-tools") and any(tool.package for _, tool in missing):
+    if item.config.getoption("--require-tools") and any(tool.packages for _, tool in missing):
         pytest.fail(words, pytrace=False)
     if missing:
         pytest.skip(words)

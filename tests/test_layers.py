@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jupytext
 import pytest
 
 import fastcksum
@@ -277,6 +278,16 @@ def test_notebooks_use_public_names_only(path: Path) -> None:
                 path.stem for path in map(Path, getattr(module, "__path__", [])) for path in path.iterdir()
             }
             assert {alias.name for alias in node.names} <= {*public, *submodules}
+
+
+@pytest.mark.parametrize("path", notebook_sources(), ids=name_of)
+def test_a_notebook_and_its_script_say_the_same(path: Path) -> None:
+    script, notebook = (jupytext.read(path.with_suffix(suffix)) for suffix in (".py", ".ipynb"))
+    cells = [
+        [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in pair.cells]
+        for pair in (script, notebook)
+    ]
+    assert cells[0] == cells[1], f"jupytext --sync {name_of(path)} makes them equal"
 
 
 # What comes out of the compiler

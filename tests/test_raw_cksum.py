@@ -6,12 +6,15 @@ import inspect
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fastcksum
-from fastcksum import Kernel, active_kernel, kernels, raw_cksum
+from fastcksum import active_kernel, kernels, lab, raw_cksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = bytes.fromhex("45000073000040004011b861c0a80001c0a800c7")  # a valid IPv4 header: its sum is 0xffff
 LITTLE = sys.byteorder == "little"
@@ -142,12 +145,27 @@ def test_yardsticks_are_not_offered_as_a_way_out() -> None:
     assert "nothing" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "kernel", [kernel for kernel in kernels() if not kernel.runs_here], ids=lambda k: k.name
-)
-def test_kernels_of_other_machines_are_refused(kernel: Kernel) -> None:
-    with pytest.raises(ValueError, match=f"kernel '{kernel.name}' "):
-        raw_cksum(HEADER, kernel=kernel)
+ELSEWHERE = """
+#include "kernels/kernel.h"
+CKSUM_FUNCTION(elsewhere)(const void *buf, size_t len, uint32_t sum) { (void)buf; (void)len; return sum; }
+CKSUM_KERNEL(elsewhere, .summary = "needs two kinds of machine", .role = CKSUM_PEER, .max_len = SIZE_MAX,
+             .needs = CKSUM_CPU_NEON | CKSUM_CPU_SSE2)
+"""
+
+
+@pytest.mark.needs_tool("gcc")
+def test_kernels_of_other_machines_are_refused() -> None:
+    kernel = lab.compile_kernel(ELSEWHERE)
+    assert not kernel.runs_here
+    calls: list[Callable[[], int]] = [
+        lambda: raw_cksum(HEADER, kernel=kernel),
+        lambda: kernel.partial(HEADER),
+    ]
+    for call in calls:
+        with pytest.raises(
+            ValueError, match=r"kernel 'elsewhere' can't run here: it needs \('sse2', 'neon'\); those "
+        ):
+            call()
 
 
 @pytest.mark.parametrize("wrong", [3, 1.5, b"reference", object(), ["reference"]])

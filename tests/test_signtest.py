@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from fastcksum.lab import _signtest as signtest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
 
 
 @pytest.mark.parametrize(
@@ -55,14 +61,14 @@ def test_too_few_units_say_how_many() -> None:
 @pytest.mark.parametrize("shape", ["normal", "skewed", "two states"])
 def test_interval_covers_a_known_median(shape: str) -> None:
     random = np.random.default_rng(1071)
-    draws = {
+    draws: dict[str, Callable[[], npt.NDArray[np.float64]]] = {
         "normal": lambda: random.normal(0.02, 0.01, 10),
         "skewed": lambda: 0.02 + (random.lognormal(0, 1, 10) - 1) * 0.01,
         "two states": lambda: 0.02 + random.choice([-0.1, 0.1], 10) + random.normal(0, 0.001, 10),
-    }[shape]
+    }
     held = 0
     for _ in range(2000):
-        _, low, high = signtest.interval(draws(), 0.95)
+        _, low, high = signtest.interval(draws[shape](), 0.95)
         held += low <= 0.02 <= high
     assert held / 2000 == pytest.approx(
         0.9785, abs=0.015

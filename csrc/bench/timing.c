@@ -108,7 +108,8 @@ double timing_step(const uint32_t *seen, size_t n)
     if (smallest == n) {
         return 1;
     }
-    for (size_t d = smallest; d < n; d++) { /* were every difference a whole number of smallest ones, how large were they? */
+    /* were every difference a whole number of smallest ones, how large were they? */
+    for (size_t d = smallest; d < n; d++) {
         const size_t multiple = (d + smallest / 2) / smallest;
         ticks += (double)seen[d] * (double)d;
         steps += (double)seen[d] * (double)multiple;
@@ -144,15 +145,32 @@ void timing_measure_timer(struct timing_facts *facts)
         const uint64_t begin = timer_begin();
         pair = min_u64(pair, timer_end() - begin);
     }
-    *facts = (struct timing_facts){
-        .unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
+    *facts =
+        (struct timing_facts){.unit = TIMER_UNIT, .step = timing_step(seen, LARGEST), .pair = pair, .hz = tick_rate()};
 }
 
 /* One batch of the cell by its loop. The scratch bytes are written by one thread at a time: each has its own. */
-static uint64_t run(const struct timing_cell *cell, uint64_t calls)
+static uint64_t run(struct timing_cell *cell, uint64_t calls)
 {
     static _Thread_local unsigned char scratch[CKSUM_SCRATCH_BYTES];
-    return cell->kernel->loops[cell->loop](cell->spans, cell->n_spans, calls, scratch);
+    const struct cksum_span *spans = cell->spans;
+    size_t n_spans = cell->n_spans;
+    if (cell->walk) {
+        cell->next = calls <= n_spans - cell->next ? cell->next : 0;
+        spans += cell->next;
+        cell->next += calls;
+        n_spans = calls;
+    }
+    return cell->kernel->loops[cell->loop](spans, n_spans, calls, scratch);
+}
+
+uint64_t timing_whole_turns(const struct timing_cell *cell, uint64_t calls)
+{
+    if (cell->walk) {
+        return calls < 1 ? 1 : min_u64(calls, cell->n_spans);
+    }
+    const uint64_t turns = calls / cell->n_spans + (calls % cell->n_spans != 0);
+    return (turns > 0 ? turns : 1) * cell->n_spans;
 }
 
 static void flush(const struct timing_cell *cell)
@@ -162,25 +180,24 @@ static void flush(const struct timing_cell *cell)
     }
 }
 
-uint64_t timing_batch_calls(const struct timing_cell *cell, uint64_t target_ticks)
+uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks)
 {
-    const uint64_t unit = cell->n_spans;
-    volatile uint64_t result = run(cell, unit);
-    for (uint64_t calls = unit;; calls *= 2) {
+    volatile uint64_t result;
+    for (uint64_t calls = timing_whole_turns(cell, 1);; calls = timing_whole_turns(cell, 2 * calls)) {
         uint64_t ticks = UINT64_MAX;
         for (int i = 0; i < 3; i++) {
             const uint64_t begin = timer_begin();
             result = run(cell, calls);
             ticks = min_u64(ticks, timer_end() - begin);
         }
-        if (ticks >= target_ticks) {
+        (void)result;
+        if (ticks >= target_ticks || (cell->walk && calls == cell->n_spans)) {
             return calls;
         }
-        if (ticks >= target_ticks / 8) { /* near enough to reckon the rest; a tenth more, so that noise can't undercut */
-            const double missing = 1.1 * (double)target_ticks / (double)(ticks > 0 ? ticks : 1);
-            return ((uint64_t)((double)calls * missing) / unit + 1) * unit;
+        if (ticks >=
+            target_ticks / 8) { /* near enough to reckon the rest; a tenth more, so that noise can't undercut */
+            return timing_whole_turns(cell, (uint64_t)(1.1 * (double)calls * (double)target_ticks / (double)ticks) + 1);
         }
-        (void)result;
     }
 }
 
@@ -199,11 +216,10 @@ static struct disturbances disturbances_so_far(void)
 }
 
 /* One batch, after a quarter batch that warms the branch predictor for it, and the caches unless they are flushed. */
-static struct timing_sample time_cell(const struct timing_cell *cell)
+static struct timing_sample time_cell(struct timing_cell *cell)
 {
     struct timing_sample sample = {.calls = cell->cold ? cell->n_spans : cell->calls};
-    const uint64_t warm_calls = (sample.calls / 4 / cell->n_spans + 1) * cell->n_spans;
-    sample.result = run(cell, warm_calls);
+    sample.result = run(cell, timing_whole_turns(cell, sample.calls / 4));
     if (cell->cold) {
         flush(cell);
     }
@@ -221,8 +237,7 @@ static struct timing_sample time_cell(const struct timing_cell *cell)
     return sample;
 }
 
-void timing_round(const struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
-                  struct timing_sample *out)
+void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round, struct timing_sample *out)
 {
     uint64_t add = ticks_of_adds();
     uint64_t mul = ticks_of_muls();

@@ -21,8 +21,11 @@ struct timing_facts {
 };
 
 /*
- * One cell of a sweep: a kernel, one of its loops, the spans to call it on, and the calls of one batch. A cold cell is
- * flushed from the caches before each batch, which is one turn over its spans whatever `calls` says.
+ * One cell of a sweep: a kernel, one of its loops, the spans to call it on, and the calls of one batch.
+ *
+ * cold: the spans are flushed from the caches before each batch, which is one call a span whatever `calls` says.
+ * walk: a batch takes the next `calls` spans (at most all) instead of turns over all of them, so that a set of many
+ * spans can be larger than a cache while a batch stays short; `next` is where the next one starts.
  */
 struct timing_cell {
     const struct cksum_kernel *kernel;
@@ -31,6 +34,8 @@ struct timing_cell {
     size_t n_spans;
     uint64_t calls;
     bool cold;
+    bool walk;
+    size_t next;
 };
 
 /* Why a sample is not to be used: the thread moved, was switched out, or took a page fault while it ran. */
@@ -75,11 +80,14 @@ CKSUM_HIDDEN double timing_step(const uint32_t *seen, size_t n);
 /* Measures the tick counter; takes about 0.1 s. */
 CKSUM_HIDDEN void timing_measure_timer(struct timing_facts *facts);
 
-/* Calls that make a batch of the cell last at least target_ticks; a multiple of n_spans. */
-CKSUM_HIDDEN uint64_t timing_batch_calls(const struct timing_cell *cell, uint64_t target_ticks);
+/* So many calls, rounded up to whole turns over the spans; for a walk at most as many as there are spans. */
+CKSUM_HIDDEN uint64_t timing_whole_turns(const struct timing_cell *cell, uint64_t calls);
+
+/* Calls that make a batch of the cell last at least target_ticks: whole turns, or for a walk as many as there are. */
+CKSUM_HIDDEN uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks);
 
 /* Times one batch of each of the n cells in the given order; out[i] is the sample of cells[order[i]]. */
-CKSUM_HIDDEN void timing_round(const struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
+CKSUM_HIDDEN void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
                                struct timing_sample *out);
 
 #endif

@@ -63,8 +63,7 @@ int verify_kernel(const struct cksum_kernel *kernel, const struct cksum_kernel *
     fill_bytes(low, room, plan->fill);
     result = 0;
     for (size_t length = kernel->min_len; length <= longest && result == 0; length++) {
-        const bool behind_guard =
-            agrees(kernel, reference, low + plan->offset, length, plan->initial, difference);
+        const bool behind_guard = agrees(kernel, reference, low + plan->offset, length, plan->initial, difference);
         const bool before_guard = plan->offset != 0 || !behind_guard ||
                                   agrees(kernel, reference, high - length, length, plan->initial, difference);
         result = behind_guard && before_guard ? 0 : 1;

@@ -187,8 +187,8 @@ CKSUM_INLINE uint64_t cksum_loop_receive(cksum_fn *fn, const struct cksum_span *
     CKSUM_DEFINE_LOOP(id, chain)                                                                                       \
     CKSUM_DEFINE_LOOP(id, receive)                                                                                     \
     static cksum_loop_fn *const cksum_loops_##id[CKSUM_LOOP_COUNT] = {                                                 \
-        [CKSUM_LOOP_PLAIN] = cksum_loop_plain_##id, [CKSUM_LOOP_DPDK] = cksum_loop_dpdk_##id,                          \
-        [CKSUM_LOOP_EACH] = cksum_loop_each_##id,   [CKSUM_LOOP_CHAIN] = cksum_loop_chain_##id,                        \
+        [CKSUM_LOOP_PLAIN] = cksum_loop_plain_##id,     [CKSUM_LOOP_DPDK] = cksum_loop_dpdk_##id,                      \
+        [CKSUM_LOOP_EACH] = cksum_loop_each_##id,       [CKSUM_LOOP_CHAIN] = cksum_loop_chain_##id,                    \
         [CKSUM_LOOP_RECEIVE] = cksum_loop_receive_##id,                                                                \
     };
 

@@ -46,9 +46,9 @@ enum cksum_role {
 };
 
 struct cksum_kernel {
-    const char *name;     /* file name = Python name = plot legend */
-    const char *summary;  /* one line for people */
-    const char *origin;   /* PAST and PEER: project, function, version, what was changed; else NULL */
+    const char *name;    /* file name = Python name = plot legend */
+    const char *summary; /* one line for people */
+    const char *origin;  /* PAST and PEER: project, function, version, what was changed; else NULL */
     enum cksum_role role;
     uint32_t needs;       /* CKSUM_CPU_* bits, all of which must be there */
     unsigned vector_bits; /* width of the vectors the source asks for; 0: none, though a compiler may make some of C */

@@ -142,10 +142,11 @@ static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, siz
 {
     for (size_t i = 0; loop == CKSUM_LOOP_RECEIVE && i < n; i++) {
         if (!cksum_receivable(&spans[i])) {
-            PyErr_Format(PyExc_ValueError,
-                         "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
-                         "'receive'",
-                         i, spans[i].len, CKSUM_SCRATCH_BYTES);
+            PyErr_Format(
+                PyExc_ValueError,
+                "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
+                "'receive'",
+                i, spans[i].len, CKSUM_SCRATCH_BYTES);
             return -1;
         }
     }
@@ -172,10 +173,10 @@ static int grow(struct bench *bench)
 
 /* Adds the cell; the caller holds the lock. The new index, or NULL with an exception set. */
 static PyObject *add_cell(struct bench *bench, PyObject *module, PyObject *kernel_object, PyObject *buf,
-                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold)
+                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold, bool walk)
 {
     struct bench_cell owned = {0};
-    struct timing_cell cell = {.cold = cold};
+    struct timing_cell cell = {.cold = cold, .walk = walk};
     cell.kernel = core_get_kernel(module, kernel_object, &owned.keep);
     if (cell.kernel == NULL || core_check_runs(cell.kernel, "kernel") < 0 || find_loop(loop_name, &cell.loop) < 0 ||
         core_get_buffer(buf, &owned.view) < 0) {
@@ -199,21 +200,22 @@ failed:
 static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bench *bench = (struct bench *)self;
-    static char *names[] = {"", "", "", "", "loop", "cold", NULL};
+    static char *names[] = {"", "", "", "", "loop", "cold", "walk", NULL};
     PyObject *kernel, *buf, *offsets, *lengths, *result = NULL;
     const char *loop = loop_names[CKSUM_LOOP_PLAIN];
-    int cold = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$sp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
-                                     &cold)) {
+    int cold = 0, walk = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$spp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
+                                     &cold, &walk)) {
         return NULL;
     }
     if (cold && !CACHE_CAN_FLUSH) {
-        PyErr_SetString(PyExc_ValueError, "cold needs an instruction that flushes a cache line, and none is known here");
+        PyErr_SetString(PyExc_ValueError,
+                        "cold needs an instruction that flushes a cache line, and none is known here");
         return NULL;
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (module != NULL && enter(bench) == 0) {
-        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold);
+        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold, walk);
         leave(bench);
     }
     return result;
@@ -260,8 +262,7 @@ static PyObject *bench_set_calls(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
     } else if (core_get_size(cell_object, "cell", bench->n - 1, "the last cell added", &cell) == 0 &&
                core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
-        const uint64_t unit = bench->cells[cell].n_spans;
-        bench->cells[cell].calls = (calls / unit + (calls % unit != 0 || calls == 0)) * unit;
+        bench->cells[cell].calls = timing_whole_turns(&bench->cells[cell], calls);
         result = Py_NewRef(Py_None);
     }
     leave(bench);
@@ -356,7 +357,8 @@ static uint32_t *make_order(PyObject *sequence, size_t n_cells, size_t *n)
     }
     for (size_t i = 0; order != NULL && i < *n; i++) {
         size_t cell = SIZE_MAX;
-        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) == 0 &&
+        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) ==
+                0 &&
             cell >= n_cells) {
             PyErr_Format(PyExc_ValueError, "order names cell %zu, and this Bench has %zu", cell, n_cells);
         }
@@ -382,8 +384,8 @@ static int run_round(struct bench *bench, PyObject *sequence, unsigned number, c
     const size_t needed = n * sizeof(struct timing_sample);
     int result = -1;
     if ((size_t)out->len < needed || (uintptr_t)out->buf % _Alignof(struct timing_sample) != 0) {
-        PyErr_Format(PyExc_ValueError, "out must be aligned and hold %zu samples of %zu bytes, %zu in all; it has %zd", n,
-                     sizeof(struct timing_sample), needed, out->len);
+        PyErr_Format(PyExc_ValueError, "out must be aligned and hold %zu samples of %zu bytes, %zu in all; it has %zd",
+                     n, sizeof(struct timing_sample), needed, out->len);
     } else {
         Py_BEGIN_ALLOW_THREADS;
         timing_round(bench->cells, order, n, number, out->buf);
@@ -415,7 +417,9 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False)\n--\n\nAdds a cell; returns its index."},
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False)\n--\n\nAdds a cell; "
+     "returns its "
+     "index."},
     {"set_spans", bench_set_spans, METH_VARARGS,
      "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
     {"set_calls", bench_set_calls, METH_VARARGS,

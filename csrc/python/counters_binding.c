@@ -1,6 +1,8 @@
 /* counters_binding.c: the event counters as Python calls them: one count of a kernel, and the decoding of a record. */
+#define _GNU_SOURCE /* dladdr */
 #include "python/state.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include "bench/counters.h"
@@ -130,5 +132,18 @@ PyObject *core_decode_counters(PyObject *Py_UNUSED(module), PyObject *args)
         result = Py_BuildValue("sN", verdict_texts[verdict], counts_of(verdict, &reading));
     }
     PyBuffer_Release(&view);
+    return result;
+}
+
+PyObject *core_shared_object(PyObject *module, PyObject *object)
+{
+    PyObject *keep, *result = NULL;
+    Dl_info where;
+    const struct cksum_kernel *kernel = core_get_kernel(module, object, &keep);
+    if (kernel != NULL) {
+        const int found = dladdr(kernel, &where);
+        result = found ? PyUnicode_DecodeFSDefault(where.dli_fname) : Py_NewRef(Py_None);
+    }
+    Py_XDECREF(keep);
     return result;
 }

@@ -64,9 +64,9 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
     if (empty == NULL) {
         return NULL;
     }
-    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIK:decode_cpuid", names, &c.max_leaf, &vendor,
-                                                   &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx, &c.leaf7_ecx,
-                                                   &xcr0);
+    const int parsed =
+        PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIK:decode_cpuid", names, &c.max_leaf, &vendor,
+                                    &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx, &c.leaf7_ecx, &xcr0);
     Py_DECREF(empty);
     if (!parsed) {
         return NULL;

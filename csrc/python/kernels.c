@@ -50,7 +50,8 @@ static PyObject *usable_names(void)
     const struct cksum_kernel *kernel;
     for (size_t i = 0; text != NULL && (kernel = cksum_registry_at(i)) != NULL; i++) {
         if (kernel->role != CKSUM_YARDSTICK && cksum_runs_here(kernel)) {
-            PyObject *longer = PyUnicode_FromFormat("%U%s%s", text, PyUnicode_GET_LENGTH(text) ? ", " : "", kernel->name);
+            PyObject *longer =
+                PyUnicode_FromFormat("%U%s%s", text, PyUnicode_GET_LENGTH(text) ? ", " : "", kernel->name);
             Py_SETREF(text, longer);
         }
     }
@@ -64,8 +65,8 @@ int core_check_runs(const struct cksum_kernel *kernel, const char *asked_by)
     }
     PyObject *needs = core_feature_names(kernel->needs), *usable = usable_names();
     if (needs != NULL && usable != NULL) {
-        PyErr_Format(PyExc_ValueError, "%s '%s' can't run here: it needs %S; those that can: %U", asked_by, kernel->name,
-                     needs, usable);
+        PyErr_Format(PyExc_ValueError, "%s '%s' can't run here: it needs %S; those that can: %U", asked_by,
+                     kernel->name, needs, usable);
     }
     Py_XDECREF(needs);
     Py_XDECREF(usable);
@@ -107,8 +108,8 @@ const struct cksum_kernel *core_get_kernel(PyObject *module, PyObject *object, P
         const char *name = PyUnicode_AsUTF8(object);
         return name == NULL ? NULL : find_by_name(name, "kernel");
     }
-    PyObject *capsule = PyCapsule_CheckExact(object) ? Py_NewRef(object)
-                                                     : PyObject_GetAttr(object, core_state(module)->name_capsule);
+    PyObject *capsule =
+        PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_GetAttr(object, core_state(module)->name_capsule);
     if (capsule == NULL || !PyCapsule_IsValid(capsule, CAPSULE_NAME)) {
         Py_XDECREF(capsule);
         PyErr_Format(PyExc_TypeError, "kernel must be a name or a Kernel, not '%.200s'", Py_TYPE(object)->tp_name);
@@ -275,7 +276,8 @@ PyObject *core_find_difference(PyObject *module, PyObject *args)
         return NULL;
     }
     if (fill >= VERIFY_FILLS || offset < 0 || max_length < 0) {
-        PyErr_Format(PyExc_ValueError, "fill must be in 0..%d, not %u; offset and max_length can't be negative: %zd, %zd",
+        PyErr_Format(PyExc_ValueError,
+                     "fill must be in 0..%d, not %u; offset and max_length can't be negative: %zd, %zd",
                      VERIFY_FILLS - 1, fill, offset, max_length);
         return NULL;
     }

@@ -1,22 +1,23 @@
 /* module.c: fastcksum._core: its methods, its state, its start and end. Multi-phase init, one state an interpreter. */
 #include "python/state.h"
 
-PyDoc_STRVAR(raw_cksum_doc,
-             "raw_cksum($module, buf, initial=0, /, *, offset=0, length=None,\n"
-             "          kernel=None)\n--\n\n"
-             "The 16-bit ones'-complement sum of the bytes, not complemented (RFC 1071).\n\n"
-             "Words are read in host byte order, and an odd last byte counts as if a zero byte followed it: the number\n"
-             "that DPDK's rte_raw_cksum returns, up to the 131,074 bytes where that may wrap; this one stays right.\n"
-             "0 only if initial is 0 and every byte is 0.\n\n"
-             "buf      any C-contiguous bytes-like object, taken as the bytes that lie in memory\n"
-             "initial  a raw sum 0..0xffff to start from; raw_cksum(b, raw_cksum(a)) is the sum of a + b if a has\n"
-             "         an even length (combine() knows the other case)\n"
-             "offset   first byte to sum, 0..len(buf)\n"
-             "length   bytes to sum; None: all from offset on\n"
-             "kernel   a name or a Kernel instead of the active one\n\n"
-             "TypeError for what is not bytes-like, BufferError for what is not contiguous, ValueError for a number\n"
-             "out of range or a kernel that is unknown, can't run here or is a yardstick. The GIL is released for\n"
-             "large buffers.");
+PyDoc_STRVAR(
+    raw_cksum_doc,
+    "raw_cksum($module, buf, initial=0, /, *, offset=0, length=None,\n"
+    "          kernel=None)\n--\n\n"
+    "The 16-bit ones'-complement sum of the bytes, not complemented (RFC 1071).\n\n"
+    "Words are read in host byte order, and an odd last byte counts as if a zero byte followed it: the number\n"
+    "that DPDK's rte_raw_cksum returns, up to the 131,074 bytes where that may wrap; this one stays right.\n"
+    "0 only if initial is 0 and every byte is 0.\n\n"
+    "buf      any C-contiguous bytes-like object, taken as the bytes that lie in memory\n"
+    "initial  a raw sum 0..0xffff to start from; raw_cksum(b, raw_cksum(a)) is the sum of a + b if a has\n"
+    "         an even length (combine() knows the other case)\n"
+    "offset   first byte to sum, 0..len(buf)\n"
+    "length   bytes to sum; None: all from offset on\n"
+    "kernel   a name or a Kernel instead of the active one\n\n"
+    "TypeError for what is not bytes-like, BufferError for what is not contiguous, ValueError for a number\n"
+    "out of range or a kernel that is unknown, can't run here or is a yardstick. The GIL is released for\n"
+    "large buffers.");
 
 static PyMethodDef methods[] = {
     {"raw_cksum", (PyCFunction)(void (*)(void))core_raw_cksum, METH_FASTCALL | METH_KEYWORDS, raw_cksum_doc},
@@ -32,6 +33,7 @@ static PyMethodDef methods[] = {
     {"build_facts", core_build_facts, METH_NOARGS, NULL},
     {"count_events", core_count_events, METH_VARARGS, NULL},
     {"decode_counters", core_decode_counters, METH_VARARGS, NULL},
+    {"shared_object", core_shared_object, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

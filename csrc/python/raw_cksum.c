@@ -85,7 +85,8 @@ static PyObject *sum_with_options(PyObject *module, PyObject *object, const stru
     if (core_get_buffer(object, &view) < 0) {
         return NULL;
     }
-    if (options->initial != NULL && core_get_size(options->initial, "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) {
+    if (options->initial != NULL &&
+        core_get_size(options->initial, "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) {
         goto done;
     }
     if (select_span(options, (size_t)view.len, &offset, &length) < 0) {
@@ -115,12 +116,13 @@ PyObject *core_raw_cksum(PyObject *module, PyObject *const *args, Py_ssize_t nar
         if (CKSUM_UNLIKELY(kernel == NULL)) {
             return NULL;
         }
-        return sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]), (size_t)PyBytes_GET_SIZE(args[0]), 0);
+        return sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]), (size_t)PyBytes_GET_SIZE(args[0]),
+                         0);
     }
     struct options options = {0};
     if (nargs < 1 || nargs > 2) {
-        PyErr_Format(PyExc_TypeError,
-                     "raw_cksum() takes 1 or 2 positional arguments, buf and initial; %zd were given", nargs);
+        PyErr_Format(PyExc_TypeError, "raw_cksum() takes 1 or 2 positional arguments, buf and initial; %zd were given",
+                     nargs);
         return NULL;
     }
     if (nargs == 2) {

@@ -70,6 +70,7 @@ CORE_METHOD(core_decode_cpuid);
 CORE_METHOD(core_build_facts);
 CORE_METHOD(core_count_events);
 CORE_METHOD(core_decode_counters);
+CORE_METHOD(core_shared_object);
 #undef CORE_METHOD
 
 /* bench_type.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */

@@ -429,7 +429,7 @@ def _try(path: Path, unit: _Unit) -> None:
     script = Path(__file__).with_name("_trial.py")
     package_home = str(Path(__file__).resolve().parents[2])
     paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
+    command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
     try:
         done = subprocess.run(
             command,

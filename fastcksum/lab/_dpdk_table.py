@@ -22,7 +22,7 @@ _FIRST_ROW = re.compile(rf"(?<!\S)(?:{_ALIGNMENT.pattern})\s+\d", re.IGNORECASE)
 _ROW_INSIDE = re.compile(rf"\b(?:{_ALIGNMENT.pattern})\s+\d\S*\s+\d\S*\s+\d", re.IGNORECASE)
 
 _UNIT = (
-    r"(?:(?:tsc|core|cpu|est\.?|estimated|ref|reference|timer|net|gross)[ ]+)*"
+    r"(?:(?:tsc|core|cpu|est\.?|estimated|ref|reference|timer|net|gross)[ ]+){0,3}"
     r"(?:(?:[a-z]+_)*(?:cycles?|ticks?|clocks?)|ns)"
 )
 _TITLE = re.compile(
@@ -38,13 +38,12 @@ _UNIT_IN_BRACKETS = re.compile(rf"[\[(]\s*{_UNIT}\s?(?:/|per\s)\s?\w+\s*[\])]", 
 _PROSE_WORD = re.compile(
     r"\b(?:the|and|of|is|are|was|were|for|a|an|in|to|with|on|at|we|i|you|it|that|which|as)\b", re.IGNORECASE
 )
-_SIDE = re.compile(
-    r"(?:un|non-?|mis)?aligned|before|after|main|master|patch(?:ed)?|unpatched|old|new|baseline|v\d+",
-    re.IGNORECASE,
-)
 _DERIVED = re.compile(r"improve|gain|speed|ratio|delta|diff|change|faster|%|\bx\b", re.IGNORECASE)
 
 _Kind: TypeAlias = Literal["alignment", "size", "block", "byte", "side", "other"]
+
+
+USUAL_NAMES = ("run", "alignment", "size", "cycles_per_block", "cycles_per_byte")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ class _Column:
         if self.kind in ("alignment", "size"):
             return self.kind
         name = self.title.lower().replace("/", "_per_").replace("%", "percent")
-        return re.sub(r"\W+", "_", name).strip("_") or "unnamed"
+        name = re.sub(r"\W+", "_", name).strip("_") or "unnamed"
+        return f"{name}_column" if name in USUAL_NAMES else name
 
     def takes(self, token: str) -> bool:
         """Whether the token may stand in this column."""
@@ -127,7 +127,7 @@ class TableReader:
     # -- headings of tables --
 
     def _heading(self, text: str, following: Line | None) -> tuple[Sequence[_Column], str, bool] | None:
-        """The columns that this line names, the rows that follow in it, and whether the next line is its wrapped rest."""
+        """The columns that this line names, rows that follow in it, and whether the next line is its rest."""
         captions = [line.text for line in self._context[-8:]]
         if (first_row := _FIRST_ROW.search(text)) and first_row.start() > 0:
             columns = _columns(text[: first_row.start()], captions)
@@ -152,7 +152,7 @@ class TableReader:
             self._read_part(line, part)
 
     def _parts(self, tokens: list[str]) -> list[list[str]]:
-        """The tokens of one line cut before each alignment that a figure follows: a reflowed table has many a line."""
+        """The tokens of one line, cut before each alignment that a figure follows: a reflowed table has many."""
         if self._columns[0].kind != "alignment":
             return [tokens]
         starts = [
@@ -177,6 +177,7 @@ class TableReader:
                 self._reject(line, f"has more figures than the {len(columns)} columns of its heading")
             else:
                 self._accept(line, tokens[:fitting])
+                self._look_behind(line, surplus)
         elif fitting and not surplus:
             self._pending = _Pending(line, tokens)
         elif fitting and self._looks_like_row(tokens, fitting):
@@ -184,13 +185,20 @@ class TableReader:
         else:
             self._read_prose(line, tokens)
 
+    def _look_behind(self, line: Line, surplus: Sequence[str]) -> None:
+        """Reports what a remark behind a row has in figures: it may be another row's ("-> 15.6 0.78")."""
+        if any(_FIGURE.fullmatch(token) for token in surplus):
+            self._reject(
+                line, f"has more behind its figures, which is not read: {' '.join(surplus)}; its row is"
+            )
+
     def _looks_like_row(self, tokens: list[str], fitting: int) -> bool:
-        """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte blocks" was not."""
-        figures = sum(_LIKE_FIGURE.fullmatch(token) is not None for token in tokens[1:])
-        return _LIKE_FIGURE.fullmatch(tokens[fitting]) is not None or (fitting > 2 or figures > 2)
+        """Whether a line that doesn't fit was meant to: "Unaligned 20 n/a" was, "Unaligned 20 byte" was not."""
+        figures = [token for token in tokens[1:] if _LIKE_FIGURE.fullmatch(token)]
+        return fitting > 2 or tokens[fitting] in figures or 2 * len(figures) > len(tokens) - 1
 
     def _continue_pending(self, tokens: list[str]) -> list[str]:
-        """Gives the pending row what it lacks from the start of this line; returns what is left of the line."""
+        """Gives the pending row what it lacks from the start of this line; returns the rest of the line."""
         pending = self._pending
         assert pending is not None
         missing = self._columns[len(pending.tokens) :]
@@ -216,7 +224,10 @@ class TableReader:
             )
             return []
         self._accept(pending.line, pending.tokens)
-        return rest if rest and _ALIGNMENT.fullmatch(rest[0]) else []
+        if rest and _ALIGNMENT.fullmatch(rest[0]):
+            return rest
+        self._look_behind(pending.line, rest)
+        return []
 
     def _give_up_pending(self) -> None:
         if pending := self._pending:
@@ -289,7 +300,7 @@ class TableReader:
 
 
 def _plain(text: str) -> str:
-    """The line with the frames of Markdown and the tabs of a spreadsheet as spaces, "offset 3" as one word."""
+    """The line with the frames of Markdown and tabs as spaces, and "offset 3" as one word."""
     spaced = re.sub(r"\t", "  ", text.replace("|", "  ")).strip()
     spaced = re.sub(r"^[*•`]+\s*", "", spaced)
     return re.sub(r"\boffset\s*[+=]?\s*(\d+)\b", r"offset+\1", spaced, flags=re.IGNORECASE)
@@ -302,23 +313,25 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
         return sides
     titles = list(_TITLE.finditer(text))
     kinds = {title.lastgroup for title in titles}
-    if (
-        "size" not in kinds
-        or re.search(r"(?<![\w.])\d", text)
-        or text.rstrip().endswith((".", ":", "?", "!"))
-    ):
+    cells = re.split(r"\s{2,}", text.strip())
+    collapsed = len(cells) == 1
+    has_figures = any(_FIGURE.fullmatch(cell) for cell in (text.split() if collapsed else cells))
+    if "size" not in kinds or has_figures or text.rstrip().endswith((".", ":", "?", "!")):
         return None
-    collapsed = not re.search(r"\S\s{2,}\S", text)
     columns: list[_Column] = []
     at = 0
     for title in [*titles, None]:
         gap = text[at : title.start() if title else len(text)].strip()
-        if _PROSE_WORD.search(gap):
+        if _PROSE_WORD.search(gap) or re.search(
+            r'["\\{};]', gap
+        ):  # a sentence, or the C code that prints the heading
             return None
         others = re.split(r"\s+" if collapsed else r"\s{2,}", gap) if gap else []
         columns += [_Column("other", other) for other in others]
         if title:
-            kind: Any = title.lastgroup
+            kind: Any = (
+                title.lastgroup if title.lastgroup not in {column.kind for column in columns} else "other"
+            )
             columns.append(_Column(kind, title[0], title[kind] if kind in ("block", "byte") else ""))
             at = title.end()
     if kinds & {"block", "byte"}:
@@ -327,20 +340,23 @@ def _columns(text: str, captions: Sequence[str]) -> list[_Column] | None:
 
 
 def _columns_of_sides(columns: Sequence[_Column], captions: Sequence[str]) -> list[_Column] | None:
-    """The columns of a table with one side of a comparison a column, whose unit only a caption tells; or None."""
-    if not any(_SIDE.fullmatch(column.title) for column in columns):
+    """The columns of a table with one side of a comparison a column; a caption tells the unit. Or None."""
+    units = [
+        title
+        for caption in captions
+        for title in _TITLE.finditer(caption)
+        if title.lastgroup in ("block", "byte")
+    ]
+    if not units:
         return None
-    for caption in reversed(captions):
-        for title in _TITLE.finditer(caption):
-            if title.lastgroup in ("block", "byte"):
-                unit = f"{title[title.lastgroup]}/{title.lastgroup}"
-                return [
-                    _Column("side", column.title, unit)
-                    if column.kind == "other" and not _DERIVED.search(column.title)
-                    else column
-                    for column in columns
-                ]
-    return None
+    unit = f"{units[-1][str(units[-1].lastgroup)]}/{units[-1].lastgroup}"
+    sides = [
+        _Column("side", column.title, unit)
+        if column.kind == "other" and not _DERIVED.search(column.title)
+        else column
+        for column in columns
+    ]
+    return sides if any(column.kind == "side" for column in sides) else None
 
 
 def _known(columns: Sequence[_Column]) -> int:
@@ -380,8 +396,9 @@ def _value(token: str) -> float | str:
 def _contradiction(by_kind: dict[_Kind, str], size: float) -> str | None:
     """Why these figures can't belong together, or None.
 
-    The test program divides before it rounds, so that both printed figures are off by up to half a unit in their last
-    place, and only what lies outside both is a contradiction: 16.9 at 21 bytes may be printed as 0.81.
+    The test program divides before it rounds, so that both printed figures are off by up to half a unit in
+    their last place, and only what lies outside both is a contradiction: 16.9 at 21 bytes may be printed as
+    0.81.
     """
     if size != int(size) or size < 1:
         return f"has a size of {by_kind['size']}, which is no number of bytes"

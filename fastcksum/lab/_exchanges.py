@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from ._dpdk_table import TableReader
+from ._dpdk_table import USUAL_NAMES, TableReader
 from ._mail import Rejected, lines
 from ._perf_stat import CountReader
 
@@ -18,15 +18,16 @@ def published() -> pd.DataFrame:
     Sources (column `source`):
 
     dpdk-dev 2026-02
-        `rte_raw_cksum` before and after a patch, by three compilers: cycles_per_block and cycles_per_byte at each
-        size (bytes) and alignment, in ticks of the time stamp counter. One sample a cell, nothing subtracted; the
-        first row of the gcc and clang 21 runs is 1.3 to 1.5 times the second, a warm-up.
+        `rte_raw_cksum` before and after a patch, by three compilers: cycles_per_block and cycles_per_byte at
+        each size (bytes) and alignment, in ticks of the time stamp counter. One sample a cell, nothing
+        subtracted; the first row of the gcc and clang 21 runs is 1.3 to 1.5 times the second, a warm-up.
     netdev 2021-11
-        `csum_partial` before and after a rewrite: cycles, instructions, branches and branch_misses of 1,000,000
-        `calls`, the loop included, and load_share_percent, its share of the CPU time of a packet load. The size is not
-        stated.
+        `csum_partial` before and after a rewrite: cycles, instructions, branches and branch_misses of
+        1,000,000 `calls`, the loop included, and load_share_percent, its share of the CPU time of a packet
+        load. The size is not stated.
     linux 6.5 commit 688eb8191b47
-        `csum_partial` before and after the next rewrite: ticks_per_call by `size` and `mode` (latency, throughput).
+        `csum_partial` before and after the next rewrite: ticks_per_call by `size` and `mode` (latency,
+        throughput).
 
     What a source doesn't tell is missing (NaN). `unit` names what "cycles" are: tsc_ticks or core_cycles.
     """
@@ -76,20 +77,20 @@ def _data(name: str) -> pd.DataFrame:
 def read_dpdk_table(text: str) -> pd.DataFrame:
     """The tables of DPDK's cksum_perf_autotest in a mail, a log or `Sweep.text()`: one row a cell.
 
-    Columns: run (the heading above the table, else a running number), alignment ("aligned", "unaligned" or what the
-    table says, in lower case), size (bytes), cycles_per_block, cycles_per_byte, then any further column of the table
-    under its own name. A table whose columns are sides of a comparison (Before, After) gives one run a side.
+    Columns: run (the heading above the table, else a running number), alignment ("aligned", "unaligned" or
+    what the table says, in lower case), size (bytes), cycles_per_block, cycles_per_byte, then any further
+    column of the table under its own name. A table whose columns are sides of a comparison (Before, After)
+    gives one run a side.
 
-    Quote marks, wrapped lines, prompts and prose around the tables are seen through. A line that looks like a row and
-    isn't one, or whose figures contradict each other by more than their rounding, is not in the frame: it stands in
-    `.attrs["rejected"]` as (line number, text, reason), and a UserWarning says so. `.attrs["units"]` has the unit of
-    each run's figures as printed, such as "TSC cycles".
+    Quote marks, wrapped lines, prompts and prose around the tables are seen through. A line that looks like a
+    row and isn't one, or whose figures contradict each other by more than their rounding, is not in the
+    frame: it stands in `.attrs["rejected"]` as (line number, text, reason), and a UserWarning says so.
+    `.attrs["units"]` has the unit of each run's figures as printed, such as "TSC cycles".
     """
     reader = TableReader(lines(text))
     reader.read()
     frame = pd.DataFrame(reader.rows)
-    usual = ["run", "alignment", "size", "cycles_per_block", "cycles_per_byte"]
-    frame = frame.reindex(columns=[*usual, *(name for name in frame.columns if name not in usual)])
+    frame = frame.reindex(columns=list(dict.fromkeys([*USUAL_NAMES, *frame.columns])))
     frame = frame.astype({"size": "int64", "cycles_per_block": "float64", "cycles_per_byte": "float64"})
     frame.attrs["units"] = reader.units
     _report(frame, reader.rejected, "a row of a checksum table")
@@ -99,13 +100,14 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
 def read_perf_stat(text: str) -> pd.DataFrame:
     """The blocks of `perf stat` in a mail or a log, human-readable or from `-x`: one row an event.
 
-    Columns: run (the heading above the block, else the command that was counted, else a running number; with `-I`, `-A`
-    and the like also the moment or the CPU), event (as printed, without its unit), count (missing where perf says <not
-    supported> or <not counted>), note (the comment column as text; before it the unit of a count that has one).
+    Columns: run (the heading above the block, else the command that was counted, else a running number; with
+    `-I`, `-A` and the like also the moment or the CPU), event (as printed, without its unit), count (missing
+    where perf says <not supported> or <not counted>), note (the comment column as text; before it the unit of
+    a count that has one).
 
-    Counts may have any thousands separator. `.attrs["seconds"]` maps each run to its times: "time elapsed", "user",
-    "sys". A line that looks like a row and isn't one stands in `.attrs["rejected"]` as (line number, text, reason), and
-    a UserWarning says so.
+    Counts may have any thousands separator. `.attrs["seconds"]` maps each run to its times: "time elapsed",
+    "user", "sys". A line that looks like a row and isn't one stands in `.attrs["rejected"]` as (line number,
+    text, reason), and a UserWarning says so.
     """
     reader = CountReader(lines(text))
     reader.read()
@@ -117,12 +119,11 @@ def read_perf_stat(text: str) -> pd.DataFrame:
 
 
 def _report(frame: pd.DataFrame, rejected: list[Rejected], what: str) -> None:
-    """Puts the rejected lines into the frame's attrs, and warns of them and of an empty frame in one sentence."""
-    rejected.sort()
+    """Puts the rejected lines into the frame's attrs; warns of them, or of an empty frame, in one sentence."""
     frame.attrs["rejected"] = rejected
     if rejected:
         number, text, reason = rejected[0]
-        others = f", and {len(rejected) - 1} more lines" if len(rejected) > 1 else ""
+        others = f" (and {len(rejected) - 1} more)" if len(rejected) > 1 else ""
         message = (
             f'line {number} looks like {what} but {reason}: "{text}"{others}; .attrs["rejected"] lists them'
         )

@@ -1,6 +1,7 @@
 """Text as mail carries it: what stands below the quote marks, and the headings that name what follows.
 
-Nothing here knows a table. Lines keep the number they have in the text as given, so that a reader can point at them.
+Nothing here knows a table. Lines keep the number they have in the text as given, so that a reader can point
+at them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Rejected: TypeAlias = tuple[int, str, str]
 """A line that looks like a row and isn't one: its number from 1, its text, why."""
 
 WRAP_WIDTH = 60
-"""A line at least this wide may have been broken by a mailer; a shorter one ended where its writer ended it."""
+"""A mailer may have broken a line at least this wide; a shorter one ended where its writer ended it."""
+
+LONGEST_HEADING = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ _QUOTE = re.compile(r"(?:\s*(?:[A-Z]{0,4}>|\|(?=\s))\s?)+")
 
 
 def lines(text: str) -> list[Line]:
-    """The lines of a mail without quote marks, prompts, colours, HTML entities and quoted-printable encoding."""
+    """The lines of a mail without quote marks, prompts, colours, HTML entities and quoted-printable."""
     cleaned = ((number, _clean(raw)) for number, raw in _decoded(text))
     return [
         Line(number, _QUOTE.sub("", raw, count=1) if _QUOTE.match(raw) else raw, len(raw))
@@ -85,12 +88,13 @@ def _clean(raw: str) -> str:
 
 # One side of a comparison. "with" and "without" count only when something is said to be with or without.
 _PHASE = re.compile(
-    r"\b(?:before|after|without|with(?=\s+(?:the\s+|this\s+|my\s+|your\s+)?(?:patch|change|series))|(?:un)?patched"
+    r"\b(?:before|after|without|with(?=\s+(?:(?:the|this|my|your)\s+)?(?:patch|change|series))|(?:un)?patched"
     r"|baseline|main|master|upstream|vanilla|original|old|new|(?:un)?optimi[sz]ed|v\d+)\b",
     re.IGNORECASE,
 )
 _BESIDE_PHASE = re.compile(
-    r"\b(?:the|this|my|your|a|applying|applied|patch(?:es)?|changes?|series|results?|numbers?|figures?|performance|run)\b",
+    r"\b(?:the|this|my|your|a|applying|applied|patch(?:es)?|changes?|series|results?|numbers?|figures?"
+    r"|performance|run|branch|tree|code|version)\b",
     re.IGNORECASE,
 )
 _BOILERPLATE = re.compile(
@@ -114,12 +118,12 @@ _MARKUP = " \t#*=-_~:`•·>|"
 
 
 def headings(context: Iterable[Line]) -> list[str]:
-    """What may serve as a heading among these lines, the last one first: without markup, wrapped ones joined."""
+    """What may be a heading among these lines, the last one first: without markup, wrapped ones joined."""
     texts: list[str] = []
     width = 0  # of the line before, if it may go on in this one
     for line in context:
         text = line.text.strip()
-        if not text or _BOILERPLATE.match(text):
+        if not text or len(text) > LONGEST_HEADING or _BOILERPLATE.match(text):
             width = 0
             continue
         if width >= WRAP_WIDTH or (width >= WRAP_WIDTH // 2 and re.match(r"[a-z(]", text)):
@@ -135,7 +139,7 @@ def headings(context: Iterable[Line]) -> list[str]:
 
 
 def _as_heading(text: str) -> str | None:
-    """The text as a heading: its last sentence if a colon ends it, else all of it if it is short enough. Or None."""
+    """The text as a heading: its last sentence if a colon ends it, else all of it if it is short; or None."""
     if text.endswith(":"):
         heading = re.split(r"(?<=[.!?])\s+", text)[-1].strip(_MARKUP)
         limit = 160
@@ -151,8 +155,8 @@ def _as_heading(text: str) -> str | None:
 class Runs:
     """Gives each run a name of its own: the heading above it, or else a running number.
 
-    A heading that only names one side ("AFTER") stands below an outer one that may be far up ("gcc 15"): the outer
-    one is put before it, so that the sides of two comparisons don't get mixed up.
+    A heading that only names one side ("AFTER") stands below an outer one that may be far up ("gcc 15"): the
+    outer one is put before it, so that the sides of two comparisons don't get mixed up.
     """
 
     def __init__(self) -> None:
@@ -179,10 +183,10 @@ class Runs:
             return side
         outer = [heading for heading in found[found.index(side) + 1 :] if heading not in sides]
         self._about = outer[0] if outer else self._about
-        return f"{self._about} {side}".strip() if len(self._about) <= 40 else side
+        return f"{self._about} {side}".strip() if len(self._about) <= 60 else side
 
 
 def _about(side: str) -> str:
-    """What a heading speaks of besides naming one side: "gcc 15 BEFORE" is about "gcc 15", "after the patch" about ""."""
+    """What a heading names besides one side: "gcc 15" in "gcc 15 BEFORE", nothing in "after the patch"."""
     rest = _BESIDE_PHASE.sub(" ", _PHASE.sub(" ", side))
     return " ".join(rest.split()).strip(" ,:;()[]-\u2013=") if re.search(r"\w", rest) else ""

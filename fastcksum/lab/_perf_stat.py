@@ -15,23 +15,30 @@ _NOT_COUNTED = r"<not[ ](?:supported|counted)>"
 _COUNT = rf"{_NOT_COUNTED}|\d{{1,3}}(?:[ '\u2019]\d{{3}})+(?:[.,]\d+)?(?![\d.,])|\d[\d.,'\u2019_]*"
 _SCALE = r"msec|usec|nsec|ns|ms|sec|Joules|[KMG]?i?Bytes|[KMG]i?B|mWatts|C"
 _MODIFIER = r"(?::[A-Za-z]+)?(?:\s?\((?:msec|ms)\))?"
-_OLD_NAME = r"task[ ]clock[ ]ticks|context[ ]switches|CPU[ ](?:migrations|cycles)|cache[ ](?:references|misses)|page[ ]faults"
+_OLD_NAME = (
+    r"task[ ]clock[ ]ticks|context[ ]switches|CPU[ ](?:migrations|cycles)|cache[ ](?:references|misses)"
+    r"|page[ ]faults"
+)
 _KNOWN = (
     rf"(?:{_OLD_NAME}|(?:\w+/)?(?:(?:cpu-|ref-|bus-)?cycles|instructions|branches|branch-[\w-]+|cache-[\w-]+"
-    r"|context-switches|cs|(?:cpu-|CPU-)?migrations|(?:page-|minor-|major-)?faults|pagefaults|(?:task|cpu)-clock"
+    r"|context-switches|cs|(?:cpu-|CPU-)?migrations|(?:page-|minor-|major-)?faults|pagefaults"
+    r"|(?:task|cpu)-clock"
     r"|stalled-cycles-[\w-]+|(?:L1|LLC|LL|dTLB|iTLB|node)-[\w-]+|slots|topdown-[\w-]+"
     rf"|duration_time|user_time|system_time)(?:/\w*)?{_MODIFIER})(?!\S)"
 )
 _EVENT = rf"{_OLD_NAME}|[A-Za-z_][^\s/(#]*(?:/[^/]*/[\w:]*)?{_MODIFIER}"
-_WHO = r"(?:CPU|S|D|C|N|L)\d+(?:-[A-Z]+\d+)*(?:\s+\d+(?=\s+[\d<]))?|\S*[A-Za-z]\S*-\d+(?=\s+[\d<])"
+_WHO = r"(?:CPU|S|D|C|N|L)\d+(?:-[A-Z]+\d+)*(?:\s+\d+(?=\s+[\d<]))?|(?=\S*[A-Za-z])\S+-\d+(?=\s+[\d<])"
 _ROW = re.compile(
-    rf"""\s*(?:(?P<time>\d+[.,]\d{{9}})\s+)?(?:(?P<who>{_WHO})\s+)?(?P<count>{_COUNT})\s+(?:(?P<scale>{_SCALE})\s+)?
+    rf"""\s*(?:(?P<time>\d+[.,]\d{{9}})\s+)?(?:(?P<who>{_WHO})\s+)?
+         (?P<count>{_COUNT})\s+(?:(?P<scale>{_SCALE})\s+)?
          (?P<event>{_EVENT})\s*(?P<note>\#.*|\(\s*(?:\+-\s*)?[\d.,]+\s*%.*|\[[\d.,]+%\].*)?$""",
     re.VERBOSE,
 )
 _METRIC_ROW = re.compile(rf"\s*(?P<event>(?:{_EVENT})(?:\s\(\w+\))?)\s+(?P<note>\#\s*[\d.]+.*)$")
 _SEVERAL = re.compile(rf"(?<!\S)(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}")
 _IS_KNOWN = re.compile(_KNOWN)
+_COUNT_AND_EVENT = re.compile(rf"\s*(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}")
+_EVENT_AND_COUNT = re.compile(rf"[\s|]*{_KNOWN}[\s|:=]+(?:{_COUNT})(?![\w.])")
 _BLOCK = re.compile(r"\s*Performance counter stats for\b\s*(?P<what>.*)", re.IGNORECASE)
 _END_OF_TITLE = re.compile(r"(?<=')(?:\s*\(\d+ runs\))?:|:\s*$")
 _ELAPSED = re.compile(
@@ -41,9 +48,9 @@ _ELAPSED = re.compile(
 _COMMENT = re.compile(r"\s*#\s*(?:started on\b|time\s+counts\b)")
 _MORE_NOTE = re.compile(r"\s*#\s*(?=[\d.,<(-]|nan)")
 # What the comment column of perf stat is made of: a line of nothing else is the end of a wrapped one.
-_NOTE_WORDS = re.compile(
-    r"(?:(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?|utilized"
-    r"|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+|[\d.,]+|%|\+-|[()\[\]#])\s*)+",
+_NOTE_WORD = re.compile(
+    r"[\[(#]?(?:insns?|per|cycles?|stalled|idle|frontend|backend|of|all|branches|cache|refs|hits|accesses|CPUs?"
+    r"|utilized|[KMG]Hz|[KMG]?/sec|sec|L1-[di]cache|LL-cache|[di]TLB|tma_\w+|\w+_per_\w+|\d[\d.,]*%?|%|\+-)?[\])]?"
 )
 
 
@@ -58,7 +65,7 @@ class CountRow:
 
 
 class CountReader:
-    """Reads the lines in turn. Inside a block any event counts; outside one only those that everybody knows."""
+    """Reads the lines in turn. Inside a block any event counts; outside only those that everybody knows."""
 
     def __init__(self, mail: Sequence[Line]) -> None:
         self.rows: list[CountRow] = []
@@ -86,6 +93,7 @@ class CountReader:
             elif block := _BLOCK.match(text):
                 self._open_block(line, block["what"])
             elif _COMMENT.match(text):
+                self._start_run()
                 self._in_block = True
             elif not (self._read_seconds(line) or self._read_note(line)):
                 self._read_counts(line)
@@ -93,7 +101,7 @@ class CountReader:
     # -- blocks --
 
     def _open_block(self, line: Line, what: str) -> None:
-        """Starts a run; its title may go on in the next lines, and in a flattened mail a row may follow the title."""
+        """Starts a run; its title may go on in the next lines, and in a flattened mail a row may follow it."""
         for following in self._mail[self._at : self._at + 3]:
             if _END_OF_TITLE.search(what) or not following.text.strip():
                 break
@@ -113,7 +121,7 @@ class CountReader:
         self._may_continue = None
 
     def _named_run(self) -> str:
-        """The name of the current run. It is made when it is needed first, so that an empty block has none."""
+        """The name of the current run. It is made when it is first needed, so that an empty block has none."""
         if not self._run:
             self._run = self._runs.name(self._context, self._command)
         self._context.clear()
@@ -140,11 +148,12 @@ class CountReader:
         if last is None:
             return False
         text = line.text.strip()
-        if (count := _ROW.match(text)) and _IS_KNOWN.fullmatch(count["event"].strip()):
+        count = _ROW.match(text)
+        if (count and _IS_KNOWN.fullmatch(count["event"].strip())) or _csv_fields(text) is not None:
             return False
         more = _MORE_NOTE.match(text)
         open_note = last.text.rstrip().endswith("#")
-        wrapped = len(last.text.strip()) > 25 and _NOTE_WORDS.fullmatch(text) is not None
+        wrapped = len(last.text.strip()) > 25 and _is_note(text)
         if not (more or open_note or wrapped):
             return False
         row = self.rows[-1]
@@ -163,22 +172,22 @@ class CountReader:
             read = [self._read_count(line, part, trusted=True) for part in parts]
             if all(read):
                 return
-        elif self._read_count(line, self._joined(line)) or self._read_csv(line):
+        elif self._read_count(line := self._joined(line), line.text) or self._read_csv(line):
             return
         if self._in_block and (metric := _METRIC_ROW.match(line.text)):
             self._add(line, "", metric["event"], None, _note(metric["note"]))
             return
         self._read_prose(line)
 
-    def _joined(self, line: Line) -> str:
+    def _joined(self, line: Line) -> Line:
         """The line, with the next one if a mailer broke it behind the count."""
         following = self._mail[self._at].text.strip() if self._at < len(self._mail) else ""
         text = line.text.rstrip()
         broken = re.search(r"<not$", text) or re.fullmatch(rf"\s*(?:{_COUNT})(?:\s+(?:{_SCALE}))?", text)
         if broken and self._in_block and following and _ROW.match(f"{text} {following}"):
             self._at += 1
-            return f"{text} {following}"
-        return text
+            return replace(line, text=f"{text} {following}")
+        return line
 
     def _read_count(self, line: Line, text: str, *, trusted: bool = False) -> bool:
         row = _ROW.match(text)
@@ -190,9 +199,7 @@ class CountReader:
             return False
         goes_on = bool(self._run) and not headings(self._context) and ("", event) not in self._events
         if not (trusted or self._in_block or note or goes_on or self._has_neighbour()):
-            self.rejected.append(
-                (line.number, line.text.strip(), "is a single count, outside any block of perf stat")
-            )
+            self._reject(line, "is a single count, outside any block of perf stat")
             return True
         scale = row["scale"] or ""
         if in_brackets := re.search(r"\s?\((msec|ms)\)$", event):
@@ -203,7 +210,8 @@ class CountReader:
             else _count(row["count"], _decimal_mark([note]) or self._mark)
         )
         note = "; ".join(part for part in (scale, row["count"] if count is None else "", _note(note)) if part)
-        who = " ".join(part for part in (row["who"], f"at {row['time']} s" if row["time"] else "") if part)
+        when = ["at", row["time"], "s"] if row["time"] else []
+        who = " ".join([*(row["who"] or "").split(), *when])
         self._add(line, who, event, count, note)
         return True
 
@@ -221,25 +229,33 @@ class CountReader:
             return False
         who, count, event, note = fields
         if count is None and "<not" not in note:
-            self.rejected.append(
-                (line.number, line.text.strip(), "has no field before its event that is a count")
-            )
+            self._reject(line, "has no field before its event that is a count")
         else:
             self._add(line, who, event, count, note)
         return True
 
     def _add(self, line: Line, who: str, event: str, count: float | None, note: str) -> None:
-        if (who, event) in self._events or (not self._in_block and self._run and headings(self._context)):
+        if (who, event) in self._events:
+            self._start_run(self._command)
+        elif not self._in_block and self._run and headings(self._context):
             self._start_run()
         self._events.add((who, event))
         self.rows.append(CountRow(f"{self._named_run()} {who}".strip(), event, count, note))
         self._may_continue = line
 
+    def _reject(self, line: Line, reason: str) -> None:
+        self.rejected.append((line.number, line.text.strip(), reason))
+
     def _read_prose(self, line: Line) -> None:
-        row = re.match(rf"\s*(?:{_COUNT})\s+(?:(?:{_SCALE})\s+)?{_KNOWN}", line.text)
-        if row and self._in_block:
-            self.rejected.append(
-                (line.number, line.text.strip(), "has words behind its event that are no comment column")
+        if self._in_block and _COUNT_AND_EVENT.match(line.text):
+            self._reject(line, "has words behind its event that are no comment column")
+            return
+        if _EVENT_AND_COUNT.match(line.text):
+            self._reject(line, "has its event before the count, which perf stat never does")
+            return
+        if '"counter-value"' in line.text:
+            self._reject(
+                line, "is JSON, from perf stat -j, which is not read: take the plain output or that of -x"
             )
             return
         self._context.append(line)
@@ -248,10 +264,11 @@ class CountReader:
 
 
 def _csv_fields(text: str) -> tuple[str, float | None, str, str] | None:
-    """Who, count, event and note of a line of `perf stat -x SEP`, for any usual separator; None if it isn't one.
+    """Who, count, event and note of a line of `perf stat -x SEP`, for any usual separator; None if it isn't
+    one.
 
-    Before the count may stand the moment (-I) and who was counted (-A and the like). Behind the event stand a variance
-    (-r), the time the counter ran, its share in percent, and a metric with its unit.
+    Before the count may stand the moment (-I) and who was counted (-A and the like). Behind the event stand a
+    variance (-r), the time the counter ran, its share in percent, and a metric with its unit.
     """
     for separator in ",;|\t":
         fields = [part.strip() for part in text.strip(" ").split(separator)]
@@ -296,6 +313,11 @@ def _csv_at(fields: list[str], at: int, separator: str) -> tuple[str, float | No
     return " ".join(when), count, event, "; ".join(part for part in notes if part)
 
 
+def _is_note(text: str) -> bool:
+    """Whether the line may be the end of a comment column: nothing but its words, and not figures alone."""
+    return re.search(r"[A-Za-z%(]", text) is not None and all(map(_NOTE_WORD.fullmatch, text.split()))
+
+
 def _note(comment: str) -> str:
     """The comment column as text: without its mark, and without the spaces that only lined it up."""
     return " ".join(comment.replace("#", " ").split())
@@ -313,7 +335,7 @@ def _decimal_mark(texts: Iterable[str]) -> str | None:
 
 
 def _count(text: str, mark: str | None) -> float:
-    """The value of a count. A mark that stands once before three digits separates thousands, unless it's the decimal."""
+    """The value of a count. One mark before three digits separates thousands, unless it is the decimal one."""
     digits = re.sub(r"[ '\u2019_]", "", text).rstrip(".,")
     marks = re.findall(r"[.,]", digits)
     decimal = marks[-1] if marks and marks.count(marks[-1]) == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,7 +57,9 @@ def reporting(progress: Progress | None, what: str) -> Iterator[Progress]:
         with _Line(what) as line:
             yield line
         return
-    with tqdm(desc=what, leave=False, file=sys.stderr) as bar:
+    size = shutil.get_terminal_size()  # 80 x 24 where a terminal says 0 x 0, on which tqdm would draw nothing
+    columns, lines = min(size.columns, 100), size.lines
+    with tqdm(desc=what, leave=False, file=sys.stderr, ncols=columns, nrows=lines) as bar:
 
         def draw(done: int, total: int) -> None:
             bar.total = total

@@ -49,7 +49,8 @@ def alignment(offset: int) -> str:
 
 
 def _table_line(row: Row) -> str:
-    figures = f"{row.ticks_per_call:>19.1f} {row.ticks_per_byte:>16.2f}"
+    per_byte = f"{row.ticks_per_byte:.2f}" if row.size else "-"
+    figures = f"{row.ticks_per_call:>19.1f} {per_byte:>16}"
     line = f"{alignment(row.offset):<10} {row.size:>10} {figures}"
     remarks = ", ".join(_remarks(row))
     return f"{line}  {remarks}" if remarks else line

@@ -1,8 +1,11 @@
 /*
  * What cpu.c makes of the registers of CPUs that are not here, and of hypervisors and systems that hide things.
  *
- * The registers of Milan, 9800X3D, Cascade Lake and Knights Landing are what CPUID and XGETBV returned on one of them;
- * the others are those with one thing changed, which the name says.
+ * Not whole recordings of single machines. Taken from published dumps: leaf 1 (EAX, ECX, EDX) and leaf 7 of Milan,
+ * Cascade Lake and Knights Landing (leaf 7 ECX of the last from another dump), XCR0 of Knights Landing; of Zen 5, leaf 1
+ * ECX, leaf 7 EBX and XCR0 from one virtual machine, leaf 7 ECX from another dump. Filled in by us: every max_leaf, XCR0
+ * of Milan and Cascade Lake, EAX and EDX of Zen 5's leaf 1. The Core 2 entry is filled in as a whole. The other entries
+ * are these with something changed, which the name says.
  */
 #include "base/cpu.h"
 
@@ -44,7 +47,7 @@ struct recorded {
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct recorded cpus[] = {
     {"Zen 3 (EPYC Milan)", {MILAN}, UP_TO_AVX2, 512, 256, 256},
-    {"Zen 5 (9800X3D, virtual machine)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 512, 256, 512},
+    {"Zen 5 (composed)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 512, 256, 512},
     {"Cascade Lake", {CASCADE_LAKE}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 256, 256, 256},
     {"Skylake-X: Cascade Lake without VNNI",
      {CASCADE_LAKE, .leaf1_eax = 0x00050654, .leaf7_ecx = 0x8},
@@ -144,7 +147,39 @@ static void test_recorded(const struct recorded *cpu)
     }
 }
 
-/* The kernel lists the flags that it found itself, and those that it switched on XCR0 for. */
+/* With one bit cleared, exactly the features that hang on it are gone: each bit is the one of the manual. */
+static void test_bits(void)
+{
+    const uint32_t avx512 =
+        CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW | CKSUM_CPU_AVX512DQ | CKSUM_CPU_AVX512VL | CKSUM_CPU_AVX512VNNI;
+    struct cksum_cpuid cpuid = {ZEN5};
+    const struct {
+        uint32_t *field;
+        unsigned bit; /* Intel SDM volume 2, CPUID, leaves 1 and 7 */
+        uint32_t lost;
+    } bits[] = {
+        {&cpuid.leaf1_edx, 26, CKSUM_CPU_SSE2},
+        {&cpuid.leaf1_ecx, 28, CKSUM_CPU_AVX2 | avx512},
+        {&cpuid.leaf7_ebx, 5, CKSUM_CPU_AVX2},
+        {&cpuid.leaf7_ebx, 8, CKSUM_CPU_BMI2},
+        {&cpuid.leaf7_ebx, 16, avx512},
+        {&cpuid.leaf7_ebx, 17, CKSUM_CPU_AVX512DQ},
+        {&cpuid.leaf7_ebx, 19, CKSUM_CPU_ADX},
+        {&cpuid.leaf7_ebx, 30, CKSUM_CPU_AVX512BW},
+        {&cpuid.leaf7_ebx, 31, CKSUM_CPU_AVX512VL},
+        {&cpuid.leaf7_ecx, 11, CKSUM_CPU_AVX512VNNI},
+    };
+    for (unsigned i = 0; i < sizeof bits / sizeof bits[0]; i++) {
+        const uint32_t mask = 1u << bits[i].bit;
+        *bits[i].field &= ~mask;
+        const uint32_t can = cksum_cpu_decode(&cpuid), expected = (UP_TO_AVX2 | avx512) & ~bits[i].lost;
+        CHECK(can == expected, "bit %u (entry %u) cleared: features 0x%x, expected 0x%x", bits[i].bit, i, can,
+              expected);
+        *bits[i].field |= mask;
+    }
+}
+
+/* This machine, read by cpu.c and by the compiler's own library. */
 static void test_this_machine(void)
 {
 #if CKSUM_X86_64
@@ -172,5 +207,6 @@ void test_cpu(void)
     for (unsigned i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
         test_recorded(&cpus[i]);
     }
+    test_bits();
     test_this_machine();
 }

@@ -5,9 +5,8 @@
 
 #include "check.h"
 
-#define CKSUM_KERNEL_NAME(id) #id,
 #undef CKSUM_KERNEL
-#define CKSUM_KERNEL(id) CKSUM_KERNEL_NAME(id)
+#define CKSUM_KERNEL(id) #id,
 static const char *const names[] = {
 #include "kernels/kernels.def"
 };
@@ -54,5 +53,10 @@ void test_registry(void)
 
     const struct cksum_kernel *best = cksum_registry_best();
     CHECK(best != NULL && best->role == CKSUM_PRODUCTION && cksum_runs_here(best), "the best kernel can't be used");
+    for (unsigned width = 0; width <= 512; width = width == 0 ? 128 : 2 * width) {
+        const struct cksum_kernel *chosen = cksum_registry_choose(~0u, width);
+        CHECK(chosen != NULL && chosen->vector_bits <= width, "vectors up to %u bits: %s is chosen", width,
+              chosen != NULL ? chosen->name : "none");
+    }
     CHECK(cksum_registry_choose(0, 0) == cksum_registry_find("portable64"), "no features: not portable64");
 }

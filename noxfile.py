@@ -1,0 +1,60 @@
+"""Six verbs: nox -s tests | lint | types | c | format | ci. `nox` alone: lint, types, tests."""
+
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.default_venv_backend = "venv"
+
+PYTHONS = ["3.11", "3.12", "3.13"]
+
+
+def c_files() -> list[str]:
+    folders = (Path("csrc"), Path("tests", "c"))
+    return sorted(str(path) for folder in folders for path in folder.rglob("*.[ch]"))
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The test suite on each Python that is here; arguments behind -- go to pytest."""
+    session.install("-e", ".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """What ruff and clang-format say."""
+    session.install("ruff", "clang-format==19.*")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("clang-format", "--dry-run", "--Werror", *c_files())
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy --strict over the package, the tests and this file."""
+    session.install("-e", ".[dev]")
+    session.run("mypy")
+
+
+@nox.session(venv_backend="none")
+@nox.parametrize("compiler", ["gcc", "clang-19"])
+def c(session: nox.Session, compiler: str) -> None:
+    """The C tests, which need no Python, under the address and undefined-behaviour sanitizers."""
+    session.run("bash", "tests/c/run.sh", compiler, external=True)
+
+
+@nox.session(name="format")
+def format_(session: nox.Session) -> None:
+    """Rewrites what lint would refuse."""
+    session.install("ruff", "clang-format==19.*")
+    session.run("ruff", "check", "--fix-only")
+    session.run("ruff", "format")
+    session.run("clang-format", "-i", *c_files())
+
+
+@nox.session(venv_backend="none")
+def ci(session: nox.Session) -> None:
+    """All of it, as on a bare Debian 12 machine."""
+    session.run("bash", ".ci/run", external=True)

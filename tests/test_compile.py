@@ -1,0 +1,586 @@
+"""compile_kernel(): what it takes, what it refuses and in which words, and what it says about the code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastcksum
+from fastcksum import kernels, lab, raw_cksum
+from fastcksum.lab import _assembly, _compile
+
+pytestmark = pytest.mark.needs_tool("gcc")
+
+needs_clang = pytest.mark.needs_tool("clang-19")
+COMPILERS = [pytest.param("gcc", id="gcc"), pytest.param("clang-19", marks=needs_clang, id="clang")]
+
+HEADERS = "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
+GOOD = (
+    HEADERS
+    + """
+/* uint32_t decoy(const void *buf, size_t len, uint32_t sum) { is in a comment } */
+static uint32_t shorten(uint64_t total) { return (uint32_t)(total >> 32) + (uint32_t)total; }
+
+uint32_t good(const void *buf, size_t len, uint32_t sum)
+{
+    const unsigned char *p = buf;
+    uint64_t total = sum;
+    uint16_t word;
+    for (; len > 1; len -= 2, p += 2) {
+        memcpy(&word, p, sizeof word);
+        total += word;
+    }
+    if (len != 0) {
+        word = 0;
+        memcpy(&word, p, 1);
+        total += word;
+    }
+    return shorten(total);
+}
+"""
+)
+
+
+def function(body: str, name: str = "f") -> str:
+    return f"{HEADERS}uint32_t {name}(const void *buf, size_t len, uint32_t sum)\n{{\n    {body}\n}}\n"
+
+
+def oracle(data: bytes, start: int = 0) -> int:
+    """The raw sum in plain Python."""
+    words = struct.unpack(f"={len(data) // 2 + len(data) % 2}H", data + b"\0" * (len(data) % 2))
+    total = start + sum(words)
+    return 0xFFFF if total and total % 0xFFFF == 0 else total % 0xFFFF
+
+
+# what it makes
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_text_becomes_a_kernel(compiler: str) -> None:
+    kernel = lab.compile_kernel(GOOD, compiler)
+    data = bytes(range(256)) * 9 + b"\xff"
+    assert raw_cksum(data, 5, kernel=kernel) == oracle(data, 5)
+    assert raw_cksum(data, offset=1, length=3, kernel=kernel) == oracle(data[1:4])
+    assert kernel.symbol == "good"
+    assert kernel.name == f"good [{kernel.compiler} -O3]"
+    assert (kernel.role, kernel.runs_here, kernel.min_len) == ("peer", True, 0)
+    assert kernel.origin == f"the text, compiled here by {kernel.compiler} -O3"
+    assert kernel.command[0] == compiler
+    assert "-O3" in kernel.command
+
+
+def test_a_compiled_kernel_can_be_swept() -> None:
+    kernel = lab.compile_kernel(GOOD)
+    sweep = lab.sweep([kernel, "nothing"], (20,), (0, 1), form="dpdk", rounds=2)
+    assert [row.kernel for row in sweep.table()] == [kernel.name] * 2 + ["nothing"] * 2
+    assert "Built by:     gcc -O3" in sweep.text()
+    assert sweep.plan.kernels[0]["vectorised"] is kernel.vectorised
+    assert lab.measure(bytes(64), kernel=kernel, rounds=1).kernel == kernel.name
+
+
+def test_a_file_may_include_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "body.h").write_text(GOOD)
+    source = tmp_path / "patch v2.c"
+    source.write_text('#include "body.h"\n')
+    kernel = lab.compile_kernel(source, symbol="good")
+    assert kernel.origin is not None
+    assert kernel.origin.startswith("patch v2.c, compiled here")
+    assert raw_cksum(b"abc", kernel=kernel) == oracle(b"abc")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "static uint32_t good(",
+        "static inline uint32_t good(",
+        "__attribute__((noinline, aligned(64))) uint32_t\ngood(",
+        "uint32_t good(const void *, size_t, uint32_t);\nextern uint32_t good(",
+        "#define SOME(x) \\\n  x {\nunsigned\nint good (",
+        'const char *brace = "{"; char quote = \'"\';\nuint32_t good(',
+    ],
+)
+def test_a_function_is_found_however_it_is_written(head: str) -> None:
+    assert lab.compile_kernel(GOOD.replace("uint32_t good(", head)).symbol == "good"
+
+
+def test_flags_reach_the_compiler() -> None:
+    text = GOOD.replace("total = sum", "total = sum ARG")
+    assert raw_cksum(b"ab", kernel=lab.compile_kernel(text, flags=("-O1", "-DARG="))) == oracle(b"ab")
+    with pytest.raises(ValueError, match="'good' is wrong at 0 bytes"):
+        lab.compile_kernel(text, flags=("-O1", "-DARG=+1"))
+
+
+def test_a_compiler_may_be_a_command() -> None:
+    kernel = lab.compile_kernel(GOOD, ("env", "LC_ALL=C", "gcc"), ("-O2",))
+    assert kernel.command[:4] == ("env", "LC_ALL=C", "gcc", "-O2")
+    assert kernel.compiler.startswith("gcc ")
+
+
+def test_code_is_told_by_its_hash() -> None:
+    fast, slow = lab.compile_kernel(GOOD, flags=("-O3",)), lab.compile_kernel(GOOD, flags=("-O0",))
+    assert fast.code_sha256 != slow.code_sha256
+    assert fast.code_bytes
+    assert slow.code_bytes
+
+
+def test_the_code_is_that_of_the_object_file(tmp_path: Path) -> None:
+    kernel = lab.compile_kernel(GOOD)
+    text = "\n".join(["#define CKSUM_KERNEL_VISIBILITY", *_compile._opening("good"), GOOD])
+    (tmp_path / "unit.c").write_text(text)
+    subprocess.run(["gcc", "-O3", "-fPIC", "-c", "unit.c"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["objcopy", "-O", "binary", "-j", "cksum_code_good", "unit.o", "code"], cwd=tmp_path, check=True
+    )
+    assert kernel.code_bytes == len((tmp_path / "code").read_bytes())
+
+
+def test_the_same_build_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = lab.compile_kernel(GOOD)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_compile, "_try", never)
+    assert lab.compile_kernel(GOOD) is first
+    with pytest.raises(AssertionError):
+        lab.compile_kernel(GOOD, max_len=99)
+
+
+# the package's own kernels
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", [kernel.name for kernel in kernels() if kernel.runs_here])
+def test_every_shipped_kernel_can_be_compiled(name: str, compiler: str) -> None:
+    kernel = lab.compile_kernel(lab.kernel_source(name), compiler)
+    built_in = next(each for each in kernels() if each.name == name)
+    assert kernel.symbol == name
+    assert (kernel.role, kernel.needs, kernel.min_len, kernel.max_len, kernel.summary) == (
+        built_in.role,
+        built_in.needs,
+        built_in.min_len,
+        built_in.max_len,
+        built_in.summary,
+    )
+    if kernel.role != "yardstick":
+        assert raw_cksum(b"\x01\x02\x03", kernel=kernel) == oracle(b"\x01\x02\x03")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_vectorised_is_what_was_published(compiler: str) -> None:
+    before = lab.compile_kernel(lab.kernel_source("dpdk_before"), compiler)
+    after = lab.compile_kernel(lab.kernel_source("dpdk_after"), compiler)
+    assert before.vectorised is (compiler == "gcc")
+    assert after.vectorised is True
+    assert (after.vector_bits, after.registers) == (128, "vector")
+    assert before.vector_bits == (128 if compiler == "gcc" else 0)
+    assert before.registers == ("vector" if compiler == "gcc" else "general")
+    assert ("padd" in before.assembly) is before.vectorised
+    assert "cksum_loop" not in after.assembly
+
+
+def test_gcc_o2_vectorises_neither() -> None:
+    for name in ("dpdk_before", "dpdk_after"):
+        kernel = lab.compile_kernel(lab.kernel_source(name), "gcc", ("-O2",))
+        assert (kernel.vectorised, kernel.vector_bits, kernel.registers) == (False, 0, "general")
+
+
+def test_wider_vectors_are_seen() -> None:
+    # built, not run: the CPU may lack them
+    source = lab.kernel_source("dpdk_after")
+    unit = _compile._make_unit(
+        source, source.read_text(), symbol=None, max_len=None, inline_length=None, built_by="gcc"
+    )
+    built = _compile._build(unit, "", ("gcc",), ("-O3", "-march=x86-64-v3"))
+    assert _assembly.vector_bits(built.assembly, unit.function) == 256
+
+
+def test_what_cannot_run_here_is_built_and_never_called() -> None:
+    foreign = "CKSUM_CPU_NEON" if platform.machine() == "x86_64" else "CKSUM_CPU_AVX2"
+    text = (
+        '#include "kernels/kernel.h"\n'
+        "CKSUM_FUNCTION(far)(const void *buf, size_t len, uint32_t sum)\n"
+        "{ (void)buf; (void)len; (void)sum; __builtin_trap(); }\n"
+        f'CKSUM_KERNEL(far, .summary = "s", .role = CKSUM_PEER, .needs = {foreign}, .max_len = SIZE_MAX)\n'
+    )
+    kernel = lab.compile_kernel(text)
+    assert not kernel.runs_here
+    with pytest.raises(ValueError, match="can't run here"):
+        raw_cksum(b"ab", kernel=kernel)
+    with pytest.raises(ValueError, match="can't run here"):
+        lab.sweep(kernel)
+
+
+def test_kernel_source_lists_what_there_is() -> None:
+    assert lab.kernel_source("dpdk_before").name == "dpdk_before.c"
+    with pytest.raises(ValueError, match=r"'no_such' has no source here; there are: .*avx2.*nothing"):
+        lab.kernel_source("no_such")
+    with pytest.raises(ValueError, match="'registry' has no source"):
+        lab.kernel_source("registry")
+
+
+def test_sources_are_found_inside_an_installed_package(tmp_path: Path) -> None:
+    package = Path(fastcksum.__file__).parent
+    installed = tmp_path / "site" / "fastcksum"
+    shutil.copytree(package, installed, ignore=shutil.ignore_patterns("_csrc", "__pycache__"))
+    shutil.copytree(_compile.source_root(), installed / "_csrc")
+    code = textwrap.dedent(
+        """
+        from fastcksum import lab, raw_cksum
+        source = lab.kernel_source("dpdk_after")
+        print(source)
+        print(raw_cksum(b"\\1\\0", kernel=lab.compile_kernel(source)))
+        """
+    )
+    before = sorted(installed.rglob("*"))
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=tmp_path,
+        env={
+            **{key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+            "PYTHONPATH": str(installed.parent),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    path, value = done.stdout.split()
+    assert Path(path) == installed / "_csrc" / "kernels" / "past" / "dpdk_after.c"
+    assert int(value) == oracle(b"\1\0")
+    assert sorted(installed.rglob("*")) == before
+
+
+def test_missing_sources_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "fastcksum" / "lab" / "_compile.py"))
+    with pytest.raises(
+        lab.CompileError, match=r"the C sources are missing beside .*: install fastcksum again"
+    ):
+        lab.kernel_source("avx2")
+
+
+def test_what_was_compiled_is_removed_at_the_end() -> None:
+    code = (
+        "from fastcksum.lab import _compile, compile_kernel\n"
+        f"compile_kernel({GOOD!r})\n"
+        "print(_compile._workspace().name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    folder = Path(done.stdout.strip())
+    assert folder.name.startswith("fastcksum-")
+    assert not folder.exists()
+
+
+# inlined at a constant length
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_function_inlined_at_a_length(compiler: str) -> None:
+    kernel = lab.compile_kernel(GOOD, compiler, inline_length=20)
+    assert (kernel.min_len, kernel.max_len) == (20, 20)
+    assert kernel.name == f"good inlined at 20 [{kernel.compiler} -O3]"
+    data = bytes(range(100, 121))
+    assert raw_cksum(data, length=20, kernel=kernel) == oracle(data[:20])
+    assert not list(_assembly.loops_of(kernel.assembly.splitlines()))  # ten words: unrolled and gone
+    with pytest.raises(ValueError, match="made for 20 to 20 bytes, not 21"):
+        lab.measure(data, kernel=kernel)
+
+
+def test_a_kernel_of_ours_inlined_at_a_length() -> None:
+    kernel = lab.compile_kernel(lab.kernel_source("dpdk_before"), inline_length=7)
+    assert kernel.partial(b"\xff" * 7) == 3 * 0xFFFF + struct.unpack("=H", b"\xff\0")[0]
+    assert "call" not in kernel.assembly
+
+
+# what it refuses
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "values"),
+    [
+        ("(void)len; return g(buf, 0, sum);", "1 bytes, offset 0 (data: 0xff, start value 0x0)", (0, 0x00FF)),
+        (
+            "return g(buf, len, sum + (len == 37));",
+            "37 bytes, offset 0 (data: zeros, start value 0x0)",
+            (1, 0),
+        ),
+        (
+            "return g(buf, len, sum + 2 * ((uintptr_t)buf % 16 == 7 && len == 5));",
+            "5 bytes, offset 7 (data: zeros, start value 0x0)",
+            (2, 0),
+        ),
+        (
+            "(void)sum; return g(buf, len, 0);",
+            "0 bytes, offset 0 (data: zeros, start value 0xffff)",
+            (0, 0xFFFF),
+        ),
+    ],
+)
+def test_a_wrong_function_is_named_with_its_first_difference(
+    body: str, place: str, values: tuple[int, int]
+) -> None:
+    text = GOOD.replace("good(", "g(") + function(body).removeprefix(HEADERS)
+    got, expected = values
+    if expected == 0x00FF and sys.byteorder == "big":
+        expected = 0xFF00
+    with pytest.raises(ValueError, match=r"'f' is wrong") as error:
+        lab.compile_kernel(text, symbol="f")
+    assert str(error.value) == f"'f' is wrong at {place}: it gives {got:#06x}, right is {expected:#06x}"
+
+
+def test_a_sum_that_wraps_is_believed_up_to_its_limit() -> None:
+    text = GOOD.replace("uint64_t total", "uint32_t total")
+    with pytest.raises(
+        ValueError, match=r"wrong at 131074 bytes, .* if its sum wraps beyond, say max_len=131072"
+    ):
+        lab.compile_kernel(text)
+    kernel = lab.compile_kernel(text, max_len=131072)
+    assert kernel.max_len == 131072
+    assert raw_cksum(b"\xff" * 131072, 0xFFFF, kernel=kernel) == 0xFFFF
+
+
+def test_the_limit_itself_is_tried() -> None:
+    body = "return g(buf, len, len == 5000 ? sum + 1 : sum);"
+    text = GOOD.replace("good(", "g(") + function(body).removeprefix(HEADERS)
+    with pytest.raises(ValueError, match="wrong at 5000 bytes"):
+        lab.compile_kernel(text, symbol="f", max_len=5000)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "return ((const unsigned char *)buf)[len] + sum;",
+            "dies of SIGSEGV at a length of at most 0 bytes, offset 0",
+        ),
+        ("return len == 77 ? *(volatile uint32_t *)0 : g(buf, len, sum);", "a length of at most 128 bytes"),
+        ("__builtin_trap();", "dies of SIGILL"),
+        ("abort();", "dies of SIGABRT"),
+        ("_exit(0);", "ended the process in which it was tried"),
+        ("_exit(3);", "could not be tried"),
+    ],
+)
+def test_a_function_that_dies_takes_nothing_with_it(body: str, words: str) -> None:
+    extra = "#include <stdlib.h>\n#include <unistd.h>\n"
+    text = extra + GOOD.replace("good(", "g(") + function(body).removeprefix(HEADERS)
+    with pytest.raises(ValueError, match=words):
+        lab.compile_kernel(text, symbol="f")
+
+
+def test_a_function_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compile, "CPU_SECONDS", 1)
+    body = "for (volatile int i = 0;; i++) { } return len;"
+    with pytest.raises(ValueError, match=r"dies of SIGXCPU .*did not come to an end within 1 s of CPU time"):
+        lab.compile_kernel(function(body))
+
+
+def test_a_function_that_sleeps_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compile, "WALL_SECONDS", 1)
+    with pytest.raises(ValueError, match="did not end within 1 s: it sleeps or waits"):
+        lab.compile_kernel("#include <unistd.h>\n" + function("for (;;) pause(); return len;"))
+
+
+def test_a_call_to_nowhere_is_the_loaders_error() -> None:
+    text = HEADERS + "uint32_t elsewhere(void);\n" + function("return elsewhere();").removeprefix(HEADERS)
+    with pytest.raises(lab.CompileError, match=r"can't be loaded: .*undefined symbol: elsewhere"):
+        lab.compile_kernel(text)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_errors_come_in_the_compilers_words(compiler: str) -> None:
+    with pytest.raises(lab.CompileError, match=r"source\.c:6:.*error: .*undeclared.*") as error:
+        lab.compile_kernel(function("return missing_name;"), compiler)
+    assert "missing_name" in str(error.value)
+    assert str(error.value).startswith(f"{compiler} -O3")
+
+
+def test_the_compiler_judges_the_types() -> None:
+    with pytest.raises(lab.CompileError, match=r"conflicting types for .f."):
+        lab.compile_kernel(function("return sum;").replace("size_t len", "int len"))
+
+
+def test_a_file_is_named_in_the_compilers_words(tmp_path: Path) -> None:
+    source = tmp_path / "broken.c"
+    source.write_text(function("return missing_name;"))
+    with pytest.raises(lab.CompileError, match=r"broken\.c:6:"):
+        lab.compile_kernel(source)
+
+
+def test_a_missing_compiler_is_named_with_those_that_are_here() -> None:
+    with pytest.raises(
+        lab.CompileError, match=r"compiler 'no-such-cc' is not on the PATH; there are: .*\bgcc\b"
+    ):
+        lab.compile_kernel(GOOD, "no-such-cc")
+    with pytest.raises(lab.CompileError, match="compiler '' is not on the PATH"):
+        lab.compile_kernel(GOOD, ())
+
+
+def test_what_is_no_compiler_is_an_error() -> None:
+    with pytest.raises(lab.CompileError, match="false --version failed"):
+        lab.compile_kernel(GOOD, "false")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (function("return 0;", "f") + function("return 0;", "g"), "the text has several functions that qualify: f, g"),
+        (HEADERS + "int h(char *p, int n) { return n; }", "defines no function uint32_t f.*; it defines h"),
+        (HEADERS + "uint32_t f(void *p, size_t n, uint32_t s) { return s; }", "it defines f"),
+        ("", "the text defines no function"),
+        ("int x;", "if a macro makes it, name it: symbol="),
+    ],
+)  # fmt: skip
+def test_it_must_be_clear_which_function_is_meant(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        lab.compile_kernel(text)
+
+
+def test_a_name_of_a_file_is_no_text(tmp_path: Path) -> None:
+    source = tmp_path / "good.c"
+    source.write_text(GOOD)
+    with pytest.raises(ValueError, match=r"a str is C text: for a file pass pathlib\.Path"):
+        lab.compile_kernel(str(source))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"symbol": "a b"}, ValueError, "symbol must be the name of a C function, not 'a b'"),
+        ({"max_len": -1}, ValueError, "max_len must be a number of bytes, .* not -1"),
+        ({"inline_length": -1}, ValueError, "inline_length must be a number of bytes, .* not -1"),
+        (
+            {"flags": "-O3 -g"},
+            TypeError,
+            r"flags must be a sequence of options, not one str: \('-O3', '-g'\)",
+        ),
+    ],
+)
+def test_arguments_are_checked(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        lab.compile_kernel(GOOD, **arguments)
+
+
+def test_a_kernel_of_ours_says_its_own_limit() -> None:
+    with pytest.raises(ValueError, match=r"max_len is for plain functions: avx2\.c says itself"):
+        lab.compile_kernel(lab.kernel_source("avx2"), max_len=5)
+
+
+# pure parts
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.",
+            "gcc 12.2.0",
+        ),
+        (
+            "cc (GCC) 15.2.1 20250808 (Red Hat)\nCopyright (C) 2025 Free Software Foundation, Inc.",
+            "gcc 15.2.1",
+        ),
+        ("Debian clang version 19.1.7 (3~deb12u1)\nTarget: x86_64", "clang 19.1.7"),
+        ("clang version 18.1.6 (https://github.com/ziglang/zig 98bc6b)\n", "clang 18.1.6"),
+        ("mycc 3.4 of today", "cc-name 3.4"),
+        ("no number", "cc-name"),
+        ("", "cc-name"),
+    ],
+)
+def test_versions(text: str, name: str) -> None:
+    assert _compile.parse_version(text, "cc-name") == name
+
+
+def test_comments_strings_and_directives_are_no_code() -> None:
+    code = _compile.strip_comments('a /* { */ b // }\n"\\"{" \'{\' #x\n  # define y \\\n {\nc')
+    assert code.split() == ["a", "b", '""', "''", "#x", "c"]
+
+
+def test_what_stands_inside_braces_is_not_outside() -> None:
+    assert _compile.outer_text("a { b { c } d } e {} f }") == "a {} e {} f }"
+
+
+def test_own_kernels_are_not_those_in_comments() -> None:
+    text = "// CKSUM_KERNEL(no)\nCKSUM_KERNEL(yes, .x = 1)\nCKSUM_KERNEL_ABSENT(never)\n"
+    assert _compile.own_kernels(text) == ["yes"]
+
+
+X86 = """\
+\t.type\tf, @function
+f:
+\txorl\t%eax, %eax
+\tcall\thelper
+\tjmp\t.L9
+.L9:
+\tpaddd\t%xmm1, %xmm0
+\tret
+\t.size\tf, .-f
+\t.type\thelper, @function
+helper:
+.L3:
+\tvmovdqu\t(%rdi), %ymm0
+\tvpaddd\t%ymm0, %ymm1, %ymm1
+\tcmpq\t%rdi, %rsi
+\tjne\t.L3
+\tret
+\t.size\thelper, .-helper
+\t.type\tunused, @function
+unused:
+.L7:
+\tvpaddd\t%zmm0, %zmm1, %zmm1
+\tjne\t.L7
+\t.size\tunused, .-unused
+"""
+
+
+def test_the_loop_of_a_called_function_counts_and_that_of_an_unused_one_does_not() -> None:
+    assert _assembly.vector_bits(X86, "f") == 256
+    assert _assembly.reached_from(_assembly.functions_of(X86), "f") == ["f", "helper"]
+    assert _assembly.vector_bits(X86, "unused") == 512
+    assert "zmm" not in _assembly.text_of(X86, "f")
+
+
+def test_vectors_outside_of_loops_do_not_make_a_vectorised_loop() -> None:
+    assert _assembly.vector_bits(X86.replace("\tcall\thelper\n", ""), "f") == 0
+
+
+def test_a_function_that_is_not_in_the_assembly_is_unknown() -> None:
+    assert _assembly.vector_bits(X86, "g") is None
+    assert _assembly.text_of(X86, "g") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "bits"),
+    [
+        ("\tpaddd\t%xmm1, %xmm0", 128),
+        ("\tvpmaddwd\t(%rdi), %ymm2, %ymm3", 256),
+        ("\tvpdpwssd\t%zmm0, %zmm1, %zmm2", 512),
+        ("\tvpsadbw ymm0, ymm1, ymmword ptr [rdi]", 256),
+        ("\tpxor\t%xmm0, %xmm0", 0),
+        ("\tmovdqu\t(%rdi), %xmm0", 0),
+        ("\taddq\t%rax, %rdx", 0),
+        ("\tuadalp\tv0.4s, v1.8h", 128),
+        ("\tadd\tv0.2d, v0.2d, v1.2d", 128),
+        ("\tadd\tx0, x0, x1", 0),
+    ],
+)
+def test_packed_additions(line: str, bits: int) -> None:
+    assert _assembly.added_bits(line) == bits
+
+
+def test_a_hash_is_that_of_the_code() -> None:
+    kernel = lab.compile_kernel(GOOD)
+    from fastcksum import _core
+
+    code = _core.describe(kernel)["code"]
+    assert code is not None
+    assert kernel.code_sha256 == hashlib.sha256(code).hexdigest()
