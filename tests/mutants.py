@@ -8,6 +8,7 @@ Needs a CPU that runs the kernels (AVX-512 VNNI for all of them): a fault in a k
 Exit code 1 if any fault survives.
 """
 
+# ruff: noqa: T201 - a program, and this is what it says
 import argparse
 import subprocess
 import sys
@@ -82,18 +83,22 @@ MUTANTS: Final = (
     Mutant("one vector of 16 from the wrong place", TEMPLATE, "p + (full & 14) * VS_WIDTH", "p + (full & 12) * VS_WIDTH"),
     Mutant("two vectors of a rest from the wrong place", TEMPLATE, "p + (full & 4) * VS_WIDTH", "p"),
     Mutant("blocks counted from n", TEMPLATE, "const size_t blocks = (n - 1) /", "const size_t blocks = n /"),
-    Mutant("class of 4 vectors one byte too long", TEMPLATE, "n <= 4 * VS_WIDTH", "n <= 4 * VS_WIDTH + 1"),
-    Mutant("class of 8 vectors one byte too long", TEMPLATE, "n <= 8 * VS_WIDTH", "n <= 8 * VS_WIDTH + 1"),
-    Mutant("class of 16 vectors one byte too long", TEMPLATE, "n <= 16 * VS_WIDTH", "n <= 16 * VS_WIDTH + 1"),
+    Mutant("class of 4 vectors one byte too long", TEMPLATE, "LIKELY(n <= 4 * VS_WIDTH)", "LIKELY(n <= 4 * VS_WIDTH + 1)"),
+    Mutant("class of 8 vectors one byte too long", TEMPLATE, "LIKELY(n <= 8 * VS_WIDTH)", "LIKELY(n <= 8 * VS_WIDTH + 1)"),
+    Mutant("class of 16 vectors one byte too long", TEMPLATE, "LIKELY(n <= 16 * VS_WIDTH)", "LIKELY(n <= 16 * VS_WIDTH + 1)"),
     Mutant("shift for rotate", TEMPLATE, "inner << rotation | inner >> (-rotation & 63)", "inner << rotation"),
     Mutant("no rotation", TEMPLATE, "rotation = 8 * (unsigned)odd", "rotation = 0 * (unsigned)odd"),
     Mutant("odd first byte dropped", TEMPLATE, "sum += cksum_odd_byte(*cksum_if_bit(odd, 1, p));", ""),
     Mutant("last carry dropped", TEMPLATE, "cksum_add64(inner << rotation | inner >> (-rotation & 63), sum)",
            "(inner << rotation | inner >> (-rotation & 63)) + sum"),
-    Mutant("lanes flushed too late", TEMPLATE, ": VS_FLUSH_VECTORS / 8;", ": VS_FLUSH_VECTORS / 3;"),
+    Mutant("lanes flushed too late", TEMPLATE,
+           "VS_FLUSH_VECTORS 16384u\n_Static_assert(VS_FLUSH_VECTORS * 131070ull <= UINT32_MAX,",
+           "VS_FLUSH_VECTORS 65536u\n_Static_assert(1,"),
     Mutant("lanes of all vectors in 32 bits", TEMPLATE, "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
     # The averaging tree
-    Mutant("trees flushed too late", TEMPLATE, ": VS_FLUSH_TREES;", ": 2 * VS_FLUSH_TREES;"),
+    Mutant("trees flushed too late", TEMPLATE,
+           "VS_FLUSH_TREES 1024u\n_Static_assert(VS_FLUSH_TREES * 32u < 65536u,",
+           "VS_FLUSH_TREES 2048u\n_Static_assert(1,"),
     Mutant("averages of upper words forgotten", TEMPLATE, "VS_ADD32(upper, VS_SRL32(average, 16))", "upper"),
     Mutant("upper words left in the lower ones", TEMPLATE, "VS_SUB32(both, VS_SLL32(upper, 16))", "both"),
     Mutant("tree taken for one of 8", TEMPLATE, "VS_SLL32(averages, 4)", "VS_SLL32(averages, 3)"),
@@ -129,13 +134,33 @@ class Build:
 
 def compile_one(compiler: str, source: Path, csrc: Path, target: Path) -> None:
     """Compiles a source, taking the headers of csrc. Raises CalledProcessError."""
-    command = [compiler, *FLAGS, "-I", csrc, "-I", ROOT / "tests" / "c", "-c", source, "-o", target]
+    command: list[str | Path] = [
+        compiler,
+        *FLAGS,
+        "-I",
+        csrc,
+        "-I",
+        ROOT / "tests" / "c",
+        "-c",
+        source,
+        "-o",
+        target,
+    ]
     subprocess.run(command, check=True, capture_output=True, text=True)
 
 
 def headers_of(compiler: str, source: Path) -> frozenset[str]:
     """The paths below csrc of all headers that a source includes, and of the source itself."""
-    command = [compiler, *FLAGS, "-I", ROOT / "csrc", "-I", ROOT / "tests" / "c", "-MM", source]
+    command: list[str | Path] = [
+        compiler,
+        *FLAGS,
+        "-I",
+        ROOT / "csrc",
+        "-I",
+        ROOT / "tests" / "c",
+        "-MM",
+        source,
+    ]
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     paths = (Path(word) for word in words if word.endswith((".h", ".c")))
     return frozenset(str(p.relative_to(ROOT / "csrc")) for p in paths if p.is_relative_to(ROOT / "csrc"))
@@ -159,7 +184,9 @@ def planted(text: str, mutant: Mutant) -> str:
     """The text with the fault in it. ValueError if it has no place for it."""
     parts = text.split(mutant.old)
     if len(parts) <= mutant.occurrence:
-        raise ValueError(f"{mutant.name}: {mutant.file} has no occurrence {mutant.occurrence} of {mutant.old!r}")
+        raise ValueError(
+            f"{mutant.name}: {mutant.file} has no occurrence {mutant.occurrence} of {mutant.old!r}"
+        )
     before, after = mutant.old.join(parts[: mutant.occurrence]), mutant.old.join(parts[mutant.occurrence :])
     return before + mutant.new + after
 
@@ -176,7 +203,11 @@ def verdict(built: Build, mutant: Mutant | None) -> str:
             target.write_text(planted(target.read_text(), mutant))
             affected = [source for source, headers in built.includes.items() if mutant.file in headers]
             for number, source in enumerate(affected):
-                inside = csrc / source.relative_to(ROOT / "csrc") if source.is_relative_to(ROOT / "csrc") else source
+                inside = (
+                    csrc / source.relative_to(ROOT / "csrc")
+                    if source.is_relative_to(ROOT / "csrc")
+                    else source
+                )
                 objects[source] = folder / f"{number}.o"
                 try:
                     compile_one(built.compiler, inside, csrc, objects[source])
@@ -207,7 +238,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Plant faults in the kernels; the C tests must catch each.")
     parser.add_argument("--compiler", default="gcc")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only the faults whose name contains one of these")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="only the faults whose name contains one of these"
+    )
     options = parser.parse_args()
     chosen = [m for m in MUTANTS if not options.names or any(name in m.name for name in options.names)]
     with tempfile.TemporaryDirectory() as name:
@@ -217,7 +250,9 @@ def main() -> int:
         with ThreadPoolExecutor(options.jobs) as pool:
             verdicts = []
             for mutant, how in zip(chosen, pool.map(lambda m: verdict(built, m), chosen), strict=True):
-                print(f"{'SURVIVED' if how == 'survived' else 'caught  '}  {mutant.name:45}  {how}", flush=True)
+                print(
+                    f"{'SURVIVED' if how == 'survived' else 'caught  '}  {mutant.name:45}  {how}", flush=True
+                )
                 verdicts.append(how)
     survivors = verdicts.count("survived")
     print(f"{len(verdicts) - survivors} of {len(verdicts)} faults caught")

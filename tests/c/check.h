@@ -22,6 +22,7 @@ void test_start_values(void);
 void test_flush_bounds(void);
 void test_thresholds(void);
 void test_fullest_lanes(void);
+void test_carry_of_a_rotated_sum(void);
 void test_wrapping(void);
 void test_beyond_4_gib(void);
 

@@ -47,6 +47,7 @@ static const struct {
     {"flush bounds", test_flush_bounds},
     {"thresholds", test_thresholds},
     {"fullest lanes", test_fullest_lanes},
+    {"carry of a rotated sum", test_carry_of_a_rotated_sum},
     {"wrapping", test_wrapping},
     {"beyond 4 GiB", test_beyond_4_gib},
 };

@@ -99,3 +99,30 @@ void test_fullest_lanes(void)
     }
     guarded_free(&guarded);
 }
+
+/*
+ * A sum that an aligned loop at an odd address rotates to just below 2^64, so that the start value makes it carry: in
+ * avx512_vnni 0x00ffffffffff0000, of 0xffff0000 flushed after 1 MiB and 0xffffff in the upper 32-bit lanes of the rest.
+ */
+void test_carry_of_a_rotated_sum(void)
+{
+    const size_t flushed = (size_t)1 << 20, rest = (size_t)128 << 10;
+    struct guarded guarded = guarded_new(64 + flushed + rest);
+    unsigned char *const aligned = guarded.low + 64;
+    const struct cksum_kernel *kernel;
+
+    guarded_fill(&guarded, FILL_ZEROS);
+    for (size_t word = 0; word < 65536; word++) {
+        aligned[2 * word] = aligned[2 * word + 1] = 0xff;
+    }
+    for (size_t word = 0; word <= 256; word++) { /* 256 * 0xffff + 0xff = 0xffffff */
+        aligned[flushed + 8 * word + 4] = 0xff;
+        aligned[flushed + 8 * word + 5] = word < 256 ? 0xff : 0;
+    }
+    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+        for (size_t before = 0; is_ours(kernel) && before < 64; before++) {
+            check_one(kernel, aligned - before, before + flushed + rest, 0xffffffff, "about to carry");
+        }
+    }
+    guarded_free(&guarded);
+}

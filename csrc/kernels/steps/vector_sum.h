@@ -321,6 +321,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
     for (size_t i = blocks; i > 0; i--, p += 8 * VS_WIDTH) {
         VS_EIGHT_STEPS;
     }
+    CKSUM_PIN(VS_OR(d, h)); /* here, or gcc copies it in each round for the path of VS_TAIL that is not taken */
     n -= blocks * 8 * VS_WIDTH;
     const size_t full = (n - 1) / VS_WIDTH; /* 0 to 7 */
     const unsigned char *const four = cksum_if_bit(full, 4, p);
