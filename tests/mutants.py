@@ -95,6 +95,9 @@ MUTANTS: Final = (
            "VS_FLUSH_VECTORS 16384u\n_Static_assert(VS_FLUSH_VECTORS * 131070ull <= UINT32_MAX,",
            "VS_FLUSH_VECTORS 65536u\n_Static_assert(1,"),
     Mutant("lanes of all vectors in 32 bits", TEMPLATE, "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
+    Mutant("streams: a quarter of a vector too far", TEMPLATE, "VS_LOAD(third + quarter + VS_WIDTH)", "VS_LOAD(third + quarter)"),
+    Mutant("streams: rest not moved on", TEMPLATE, "*at += 4 * quarter;", "*at += 4 * quarter - VS_WIDTH;"),
+    Mutant("streams: rounds counted from n", TEMPLATE, "(*left - 1) / (8 * VS_WIDTH)", "*left / (8 * VS_WIDTH)"),
     # The averaging tree
     Mutant("trees flushed too late", TEMPLATE,
            "VS_FLUSH_TREES 1024u\n_Static_assert(VS_FLUSH_TREES * 32u < 65536u,",

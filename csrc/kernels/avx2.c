@@ -6,7 +6,7 @@
  *     madd with 1, 1     w0 + w1 - 2^16          ...          32-bit lanes
  *
  * From 2 KiB on the averaging tree, two operations a vector instead of three, on aligned loads (steps/vector_sum.h has
- * the arithmetic of both).
+ * the arithmetic of both). From 1 MiB on, beyond the second-level cache of most CPUs that lack AVX-512, four streams.
  *
  * Lanes: a step adds at most 2 * 65535 = 131070 to a lane, and takes 2^16 off which the accumulators hold beforehand; the
  * total of 128 KiB is below 2^32. The tree is flushed every 1024 trees of 16 vectors, 512 KiB, each word's sum then being
@@ -30,6 +30,7 @@
 
 #define VS_TARGET "avx2,bmi2"
 #define VS_ALIGN_FROM 2048u
+#define VS_STREAMS_FROM ((size_t)1 << 20)
 #define VS_TREES_FROM 2048u
 #define VS_TAIL(p, n, sum) vs_tail(p, n, sum)
 #include "kernels/steps/ymm.h"

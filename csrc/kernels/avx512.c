@@ -22,6 +22,7 @@
 #define VS_TARGET "avx512f,avx512bw,avx512dq,avx512vl,bmi2"
 #define VS_STEP(acc, v) _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_xor_si512(v, flip), ones))
 #define VS_ALIGN_FROM 1025u
+#define VS_STREAMS_FROM ((size_t)2 << 20)
 #define VS_TREES_FROM 4096u
 #define VS_AVG16(a, b) _mm512_avg_epu16(a, b)
 #include "kernels/steps/avx512.h"

@@ -19,6 +19,7 @@
 
 #define VS_TARGET "avx512f,avx512bw,avx512vl,avx2,bmi2"
 #define VS_ALIGN_FROM 2048u
+#define VS_STREAMS_FROM ((size_t)2 << 20)
 #define VS_TREES_FROM 2048u
 #define VS_TAIL(p, n, sum) masked_tail(p, n, ((n) - 1) & ~(size_t)31, sum)
 #include "kernels/steps/masked.h"

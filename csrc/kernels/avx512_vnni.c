@@ -15,7 +15,7 @@
  *     33..64    general registers; 40, an IPv6 header, has a test of its own, which costs only this class
  *     65..128   one vector and a masked one, split into halves of 64-bit lanes
  *     129..256, 257..512, 513..1024   four, eight, twelve or sixteen vectors, missing ones read from zeros
- *     1025..    loads aligned, eight vectors a round on eight accumulators, the rest as before
+ *     1025..    loads aligned, eight vectors a round on eight accumulators, the rest as before; from 2 MiB on four streams
  *
  * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks; gcc 12):
  *     four accumulators instead of eight     227 at 16 KiB instead of 204: the dot product takes 5 cycles (Zen 5: 4)
@@ -27,7 +27,7 @@
  *     256-bit loads for 65..128              7.0 instead of 6.2, and no sooner
  *     constants as the compiler makes them   9.9 at 256 bytes instead of 8.7: three broadcasts from general registers
  * Two dot products of bytes instead of flip and dot product are as many operations, and twice as slow on AMD Zen 5, where
- * only two of the four vector pipes multiply. Several streams gain 5 to 9 % beyond the second-level cache on Zen 5.
+ * only two of the four vector pipes multiply. Four streams gain nothing at 1 MiB, in an Intel core's second-level cache.
  */
 #include "kernels/kernel.h"
 
@@ -39,6 +39,7 @@
 #define VS_ID avx512_vnni
 #define VS_STEP(acc, v) _mm512_dpwssd_epi32(acc, _mm512_xor_si512(v, flip), ones)
 #define VS_ALIGN_FROM 1025u
+#define VS_STREAMS_FROM ((size_t)2 << 20)
 #include "kernels/steps/avx512.h"
 
 CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512_vnni)(const void *buf, size_t len, uint32_t sum)

@@ -32,6 +32,7 @@
 #define VS_TOTAL(lanes, sum) total_of_lanes(lanes, sum)
 #define VS_WIDE(lanes) wide_sum_of_lanes(lanes)
 #define VS_ALIGN_FROM 1024u
+#define VS_STREAMS_FROM ((size_t)2 << 20)
 #define VS_TREES_FROM 1024u
 
 /* The sum of two 64-bit lanes. */

@@ -15,6 +15,7 @@
  *     VS_TOTAL(lanes, sum)   sum + the 32-bit lanes, whose sum is below 2^32, as a 64-bit number congruent to it
  *     VS_WIDE(lanes)         the sum of the 32-bit lanes, exactly
  *     VS_ALIGN_FROM          the shortest buffer for which the loop's loads are aligned
+ *     VS_STREAMS_FROM        the shortest, more than VS_LONGEST_TOTAL, of which four quarters are read side by side
  * and, for the averaging tree, VS_TREES_FROM, VS_AVG16, VS_ADD16, VS_SUB32, VS_SLL32(v, bits), VS_SRL32(v, bits).
  *
  * A step is biased because the words are read as signed: w - 2^15 is w with its top bit flipped, and the
@@ -157,6 +158,10 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
         VS_STEP_AT(VS_OR(b, f), 5);                                                                                    \
         VS_STEP_AT(VS_OR(c, g), 6);                                                                                    \
         VS_STEP_AT(VS_OR(d, h), 7);                                                                                    \
+        VS_PIN_ALL;                                                                                                    \
+    } while (0)
+#define VS_PIN_ALL                                                                                                     \
+    do {                                                                                                               \
         CKSUM_PIN(a);                                                                                                  \
         CKSUM_PIN(b);                                                                                                  \
         CKSUM_PIN(c);                                                                                                  \
@@ -291,6 +296,44 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_steps(const unsigned ch
 #endif
 
 /*
+ * The exact sum of the words of four quarters of the buffer at *p, whole vectors each, read side by side; leaves 1 to
+ * 8 * VS_WIDTH bytes.
+ *
+ * Beyond the second-level cache a core waits for memory, and its prefetchers keep more lines under way for four streams
+ * than for one: 2 MiB take 78 thousand ticks instead of 90 on an Intel server core, 64 MiB a quarter less on AMD Zen 3.
+ */
+CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_streams(const unsigned char **at, size_t *left)
+{
+    const VS_VECTOR flip = VS_CONSTANT(flip), ones = VS_CONSTANT(ones);
+    const unsigned char *p = *at;
+    size_t rounds_left = (*left - 1) / (8 * VS_WIDTH);
+    const size_t quarter = rounds_left * 2 * VS_WIDTH;
+    uint64_t sum = 0;
+    *at += 4 * quarter;
+    *left -= 4 * quarter;
+    while (rounds_left > 0) {
+        const size_t rounds = rounds_left < VS_FLUSH_VECTORS / 8 ? rounds_left : VS_FLUSH_VECTORS / 8;
+        VS_ACCUMULATORS;
+        a = VS_BIAS(8 * rounds);
+        for (size_t i = rounds; i > 0; i--, p += 2 * VS_WIDTH) {
+            const unsigned char *const third = p + 2 * quarter;
+            a = VS_STEP(a, VS_LOAD(p));
+            b = VS_STEP(b, VS_LOAD(p + quarter));
+            c = VS_STEP(c, VS_LOAD(third));
+            d = VS_STEP(d, VS_LOAD(third + quarter));
+            VS_OR(a, e) = VS_STEP(VS_OR(a, e), VS_LOAD(p + VS_WIDTH));
+            VS_OR(b, f) = VS_STEP(VS_OR(b, f), VS_LOAD(p + quarter + VS_WIDTH));
+            VS_OR(c, g) = VS_STEP(VS_OR(c, g), VS_LOAD(third + VS_WIDTH));
+            VS_OR(d, h) = VS_STEP(VS_OR(d, h), VS_LOAD(third + quarter + VS_WIDTH));
+            VS_PIN_ALL;
+        }
+        sum += VS_WIDE(VS_SUM_OF_ALL);
+        rounds_left -= rounds;
+    }
+    return sum;
+}
+
+/*
  * n > 8 * VS_WIDTH. From VS_ALIGN_FROM on, the vectors are loaded from their own boundaries: a vector across two cache
  * lines takes two loads. An odd first byte is summed by itself, and all else, which is then off by one byte, is rotated
  * back at the end (a shift would lose bits: the 64-bit sum modulo 2^64 - 1, a multiple of 0xffff, is what counts).
@@ -314,7 +357,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
         n -= head;
     }
     if (CKSUM_UNLIKELY(n >= VS_BULK_FROM)) {
-        inner = VS_BULK(&p, &n);
+        inner = n >= VS_STREAMS_FROM ? vs_bulk_of_streams(&p, &n) : VS_BULK(&p, &n);
     }
     const size_t blocks = (n - 1) / (8 * VS_WIDTH);
     b = VS_BIAS(8 * blocks + 8);
