@@ -14,7 +14,7 @@ import pytest
 from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
-from fastcksum.lab import _sweep
+from fastcksum.lab import _job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,14 +236,14 @@ def test_perf_of_what_there_is_not_is_2(capsys: pytest.CaptureFixture[str]) -> N
 def test_perf_interrupted_prints_what_it_has(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = _sweep._round
+    real = _job.time_round
 
     def interrupted(bench: Any, order: Any, number: int) -> Any:
         if number == 2:
             raise KeyboardInterrupt
         return real(bench, order, number)
 
-    monkeypatch.setattr(_sweep, "_round", interrupted)
+    monkeypatch.setattr(_job, "time_round", interrupted)
     status, out, _ = run(capsys, "perf", "--kernels", "reference", "--sizes", "20")
     assert status == 130
     assert "Interrupted: 2 of 60 rounds" in out
