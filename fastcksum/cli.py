@@ -1,4 +1,4 @@
-"""The command line: fastcksum perf | kernels | host | check | sum.
+"""The command line: fastcksum perf | compare | kernels | host | check | sum.
 
 Exit status: 0; 1 when what was asked is false (a kernel is wrong); 2 when it can't be done, with the reason on
 standard error.
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_perf, _add_kernels, _add_host, _add_check, _add_sum):
+    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum):
         add(commands)
     return parser
 
@@ -123,6 +123,17 @@ def _add_perf(commands: Commands) -> None:
         metavar="NAMES",
         help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
     )
+    _add_plan(parser, placements=1)
+    parser.add_argument(
+        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"
+    )
+
+
+def _add_plan(parser: argparse.ArgumentParser, *, placements: int) -> None:
+    """The options of everything that sweeps."""
     parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
     parser.add_argument(
         "--offsets",
@@ -131,25 +142,69 @@ def _add_perf(commands: Commands) -> None:
         default=[0, 1],
         help="how far off alignment (default: 0,1)",
     )
+    parser.add_argument(
+        "--mode", default="throughput", metavar="MODE", help="throughput (default), latency, mixed"
+    )
+    parser.add_argument(
+        "--lengths",
+        type=mixes,
+        metavar="MIXES",
+        help="of mode mixed: imix and ranges (default: imix,1-32,1-128,1-1500)",
+    )
+    parser.add_argument("--cache", default="hot", metavar="SET", help="hot (default), l2, l3, dram, cold")
+    parser.add_argument(
+        "--form", default="plain", metavar="FORM", help="plain (default), dpdk: ten blocks, as dpdk-test does"
+    )
     parser.add_argument("--rounds", type=int, default=60, metavar="N", help="samples a cell (default: 60)")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of the bytes and the order (default: a new one)"
+        "--placements",
+        type=int,
+        default=placements,
+        metavar="N",
+        help=f"places in a page at which the code is linked (default: {placements})",
     )
     parser.add_argument(
-        "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"
+        "--processes", type=int, default=1, metavar="N", help="processes, one after another (default: 1)"
     )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+
+
+def mixes(text: str) -> dict[str, Any]:
+    """The mixes of a list such as imix,1-128: what mode mixed takes as lengths."""
+    from .lab import IMIX  # noqa: PLC0415 - NumPy is for those who measure
+
+    found: dict[str, Any] = {}
+    for part in names(text):
+        span = re.fullmatch(r"(\d+)-(\d+)", part)
+        if part == "imix":
+            found[part] = IMIX
+        elif span is not None and int(span[1]) <= int(span[2]):
+            found[f"{span[1]}..{span[2]}"] = (int(span[1]), int(span[2]))
+        else:
+            raise argparse.ArgumentTypeError(f"{part!r} is neither imix nor a range such as 1-128")
+    return found
+
+
+def _plan_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments that sweep() and compare() share."""
+    lengths = options.lengths
+    if options.mode == "mixed" and lengths is None:
+        lengths = mixes("imix,1-32,1-128,1-1500")
+    same = ("offsets", "mode", "cache", "form", "rounds", "placements", "processes", "seed")
+    plan = {name: getattr(options, name) for name in same}
+    if options.sizes is not None:
+        plan["sizes"] = options.sizes
+    return {**plan, "lengths": lengths}
 
 
 def _perf(options: argparse.Namespace) -> int:
     from . import lab  # noqa: PLC0415 - NumPy is for those who measure
 
-    sweep = lab.sweep(
-        options.kernels,
-        lab.DPDK_SIZES if options.sizes is None else options.sizes,
-        options.offsets,
-        rounds=options.rounds,
-        seed=options.seed,
-    )
+    sweep = lab.sweep(options.kernels, **_plan_of(options))
+    if options.save:
+        sweep.save(options.save)
     if options.json:
         _print_json(sweep_as_json(sweep))
     else:
@@ -169,6 +224,42 @@ def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
             fields["net_ticks_per_call"] = "invalid"
         rows.append(fields)
     return {"host": asdict(sweep.host), "plan": asdict(sweep.plan), "rows": rows}
+
+
+# compare
+
+
+def _add_compare(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "compare",
+        _compare,
+        "say of two kernels which one is faster, where, by how much and how sure, or that no difference is resolved",
+        "fastcksum compare dpdk_before dpdk_after --sizes 20,1500",
+    )
+    parser.add_argument("a", metavar="A", help="the kernel to compare with")
+    parser.add_argument("b", metavar="B", help="the kernel that is judged")
+    _add_plan(parser, placements=10)
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="of all verdicts together (default: 0.95)",
+    )
+    parser.add_argument("--json", action="store_true", help="host, plan, rows and ratios as JSON")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from . import lab  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = lab.compare(options.a, options.b, confidence=options.confidence, **_plan_of(options))
+    if options.json:
+        ratios = [ratio._asdict() for ratio in found.table()]
+        _print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0
 
 
 # kernels, host
