@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
 import json
 import os
@@ -191,6 +192,7 @@ def test_perf_asks_for_both_exchanges_at_the_sizes_of_dpdk(
 ) -> None:
     asked: list[Any] = []
     made = sweep_of([facts("k")], [cell("k", 40)], [[1.0, 1.0]])
+    real = lab.sweep
 
     def sweep(*args: Any, **kwargs: Any) -> lab.Sweep:
         asked.append((args, kwargs))
@@ -198,7 +200,14 @@ def test_perf_asks_for_both_exchanges_at_the_sizes_of_dpdk(
 
     monkeypatch.setattr(lab, "sweep", sweep)
     assert run(capsys, "perf")[:2] == (0, made.text())
-    assert asked == [((None, lab.DPDK_SIZES, [0, 1]), {"rounds": 60, "seed": None})]
+    [((wanted,), plan)] = asked
+    assert wanted is None  # the active one, the past ones, the yardsticks
+    assert "sizes" not in plan
+    assert inspect.signature(real).parameters["sizes"].default == lab.DPDK_SIZES
+    assert plan == {
+        **{name: inspect.signature(real).parameters[name].default for name in plan},
+        "offsets": [0, 1],
+    }
 
 
 def test_perf_as_json(capsys: pytest.CaptureFixture[str]) -> None:
