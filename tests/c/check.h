@@ -20,6 +20,8 @@ void test_vectors(void);
 void test_lengths_and_offsets(void);
 void test_start_values(void);
 void test_flush_bounds(void);
+void test_thresholds(void);
+void test_fullest_lanes(void);
 void test_wrapping(void);
 void test_beyond_4_gib(void);
 

@@ -45,6 +45,8 @@ static const struct {
     {"lengths and offsets", test_lengths_and_offsets},
     {"start values", test_start_values},
     {"flush bounds", test_flush_bounds},
+    {"thresholds", test_thresholds},
+    {"fullest lanes", test_fullest_lanes},
     {"wrapping", test_wrapping},
     {"beyond 4 GiB", test_beyond_4_gib},
 };

@@ -1,0 +1,203 @@
+/*
+ * short.h: buffers of 1 to 128 bytes in general registers, without a branch that depends on the length.
+ *
+ * A packet header has 20 to 60 bytes: what counts is the time until the sum is there, and not to mispredict when lengths
+ * mix. So a part that a length lacks is read from a block of zeros, by a conditional move of the address:
+ *
+ *     n = 27:   p[0..16)   two words, since n - 1 has bit 16
+ *               p[16..24)  one word, since n - 1 has bit 8
+ *               p[24..27)  the last 1 to 8 bytes
+ *     n = 11:   zeros, zeros; p[0..8); p[8..11)
+ *
+ * Counted from n - 1, the last part is never empty, and nothing at p + n is touched. All of it is one chain of additions
+ * with carry (two side by side above 32 bytes), and the last carry goes straight into the fold: the upper half of the
+ * 64-bit sum is rotated down (rorx, of BMI2, leaves the flags alone) and added to the lower half with that carry, and the carry of
+ * this once more. No second carry can follow: what wraps is at most 2^32 - 1 + 2^32 - 1 + 1 - 2^32 = 2^32 - 1 only if
+ * both halves and the carry were at their largest, and a chain that carried leaves at most 2^64 - 2.
+ *
+ * What lost: a jump table with straight code for each length (fastest on AMD Zen 3 with one length; one mispredicted
+ * jump, 20 to 27 ticks, with mixed ones); one masked vector load of it all (as fast with independent calls, but twice as
+ * long until the sum is there); a second test at 8 or 16 bytes (4 to 9 ticks with mixed lengths).
+ */
+#ifndef CKSUM_KERNELS_STEPS_SHORT_H
+#define CKSUM_KERNELS_STEPS_SHORT_H
+
+#include "base/fold.h"
+
+/* What is read in place of the parts that a buffer does not have. */
+static const unsigned char cksum_zeros[256] __attribute__((aligned(64)));
+
+/* value has bit ? p : zeros; a conditional move, of which the compiler cannot make a branch. */
+CKSUM_INLINE const unsigned char *cksum_if_bit(size_t value, unsigned bit, const unsigned char *p)
+{
+    const unsigned char *chosen = cksum_zeros;
+#if CKSUM_X86_64
+    __asm__("testl %[bit], %k[value]\n\tcmovneq %[p], %[chosen]"
+            : [chosen] "+r"(chosen)
+            : [value] "r"(value), [bit] "ri"(bit), [p] "r"(p)
+            : "cc");
+#else
+    chosen = value & bit ? p : chosen;
+#endif
+    return chosen;
+}
+
+/* The last ((n - 1) & 7) + 1 of n >= 8 bytes at p as a zero-padded word: a load that reaches back, then a shift. */
+CKSUM_INLINE uint64_t cksum_last_word(const unsigned char *p, size_t n)
+{
+    const uint64_t word = cksum_load64(p + n - 8);
+    const unsigned counted_bits = 8 * (unsigned)(-n & 7);
+    return CKSUM_LITTLE_ENDIAN ? word >> counted_bits : word << counted_bits;
+}
+
+/* sum + p[0..n) for n < 8; three loads, each of the buffer or of zeros. */
+CKSUM_INLINE uint32_t cksum_sum_to_7(const unsigned char *p, size_t n, uint32_t sum)
+{
+    if (n == 0) {
+        return sum;
+    }
+    const uint64_t four = cksum_load32(cksum_if_bit(n, 4, p));
+    const uint64_t two = cksum_load16(cksum_if_bit(n, 2, p + (n & 4)));
+    const uint64_t one = cksum_odd_byte(*cksum_if_bit(n, 1, p + (n & 6)));
+    return cksum_fold64(four + two + one + sum); /* < 2^34 */
+}
+
+#if CKSUM_X86_64
+#if defined(CKSUM_WITHOUT_BMI2) /* two instructions and one cycle more */
+#define CKSUM_FOLD_WITH_CARRY                                                                                          \
+    "adcq $0, %[sum]\n\t"                                                                                              \
+    "movq %[sum], %[upper]\n\t"                                                                                        \
+    "shrq $32, %[upper]\n\t"                                                                                           \
+    "addl %k[upper], %k[sum]\n\t"                                                                                      \
+    "adcl $0, %k[sum]"
+#else
+#define CKSUM_FOLD_WITH_CARRY                                                                                          \
+    "rorxq $32, %[sum], %[upper]\n\t"                                                                                  \
+    "adcl %k[upper], %k[sum]\n\t"                                                                                      \
+    "adcl $0, %k[sum]"
+#endif
+/* An upper bound of what is read: assembly must say that it depends on memory, and here a length is not a constant. */
+#define CKSUM_BUFFER_INPUT [p] "r"(p), "m"(*(const unsigned char(*)[64])p)
+#endif
+
+/* sum + p[0..n) for 1 <= n <= 32, of which `last` are the last ((n - 1) & 7) + 1 bytes. */
+CKSUM_INLINE uint32_t cksum_sum_to_32(const unsigned char *p, size_t n, uint64_t last, uint32_t start)
+{
+    const size_t whole = n - 1;
+    const unsigned char *const two = cksum_if_bit(whole, 16, p);
+    const unsigned char *const one = cksum_if_bit(whole, 8, p + (whole & 16));
+    uint64_t sum = start;
+#if CKSUM_X86_64
+    uint64_t upper;
+    __asm__("addq (%[two]), %[sum]\n\t"
+            "adcq 8(%[two]), %[sum]\n\t"
+            "adcq (%[one]), %[sum]\n\t"
+            "adcq %[last], %[sum]\n\t" CKSUM_FOLD_WITH_CARRY
+            : [sum] "+r"(sum), [upper] "=&r"(upper)
+            : CKSUM_BUFFER_INPUT, [two] "r"(two), [one] "r"(one), [last] "r"(last)
+            : "cc");
+    return (uint32_t)sum;
+#else
+    sum = cksum_add64(cksum_add64(sum, cksum_load64(two)), cksum_load64(two + 8));
+    return cksum_fold64(cksum_add64(cksum_add64(sum, cksum_load64(one)), last));
+#endif
+}
+
+/* sum + p[0..40), an IPv6 header. */
+CKSUM_INLINE uint32_t cksum_sum_40(const unsigned char *p, uint32_t start)
+{
+    uint64_t sum = start;
+#if CKSUM_X86_64
+    uint64_t upper;
+    __asm__("addq (%[p]), %[sum]\n\t"
+            "adcq 8(%[p]), %[sum]\n\t"
+            "adcq 16(%[p]), %[sum]\n\t"
+            "adcq 24(%[p]), %[sum]\n\t"
+            "adcq 32(%[p]), %[sum]\n\t" CKSUM_FOLD_WITH_CARRY
+            : [sum] "+r"(sum), [upper] "=&r"(upper)
+            : CKSUM_BUFFER_INPUT
+            : "cc");
+    return (uint32_t)sum;
+#else
+    for (unsigned at = 0; at < 40; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(p + at));
+    }
+    return cksum_fold64(sum);
+#endif
+}
+
+/* sum + p[0..n) for 33 <= n <= 64. */
+CKSUM_INLINE uint32_t cksum_sum_to_64(const unsigned char *p, size_t n, uint32_t start)
+{
+    const size_t whole = n - 1;
+    const unsigned char *const two = cksum_if_bit(whole, 16, p + 32);
+    const unsigned char *const one = cksum_if_bit(whole, 8, p + 32 + (whole & 16));
+    uint64_t last = cksum_last_word(p, n), sum = start;
+#if CKSUM_X86_64
+    uint64_t upper;
+    __asm__("addq 16(%[p]), %[last]\n\t"
+            "adcq 24(%[p]), %[last]\n\t"
+            "adcq (%[one]), %[last]\n\t"
+            "adcq $0, %[last]\n\t"
+            "addq (%[p]), %[sum]\n\t"
+            "adcq 8(%[p]), %[sum]\n\t"
+            "adcq (%[two]), %[sum]\n\t"
+            "adcq 8(%[two]), %[sum]\n\t"
+            "adcq %[last], %[sum]\n\t" CKSUM_FOLD_WITH_CARRY
+            : [sum] "+r"(sum), [last] "+r"(last), [upper] "=&r"(upper)
+            : CKSUM_BUFFER_INPUT, [two] "r"(two), [one] "r"(one)
+            : "cc");
+    return (uint32_t)sum;
+#else
+    for (unsigned at = 0; at < 32; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(p + at));
+    }
+    sum = cksum_add64(cksum_add64(sum, cksum_load64(two)), cksum_load64(two + 8));
+    return cksum_fold64(cksum_add64(cksum_add64(sum, cksum_load64(one)), last));
+#endif
+}
+
+/* sum + p[0..n) for 65 <= n <= 128; with end-around carry, not folded. */
+CKSUM_INLINE uint64_t cksum_sum_to_128(const unsigned char *p, size_t n, uint64_t sum)
+{
+    const size_t whole = n - 1;
+    const unsigned char *const four = cksum_if_bit(whole, 32, p + 64);
+    const unsigned char *const two = cksum_if_bit(whole, 16, p + 64 + (whole & 32));
+    const unsigned char *const one = cksum_if_bit(whole, 8, p + 64 + (whole & 48));
+    uint64_t last = cksum_last_word(p, n);
+#if CKSUM_X86_64
+    __asm__("addq 32(%[p]), %[last]\n\t"
+            "adcq 40(%[p]), %[last]\n\t"
+            "adcq 48(%[p]), %[last]\n\t"
+            "adcq 56(%[p]), %[last]\n\t"
+            "adcq (%[one]), %[last]\n\t"
+            "adcq (%[two]), %[last]\n\t"
+            "adcq 8(%[two]), %[last]\n\t"
+            "adcq $0, %[last]\n\t"
+            "addq (%[p]), %[sum]\n\t"
+            "adcq 8(%[p]), %[sum]\n\t"
+            "adcq 16(%[p]), %[sum]\n\t"
+            "adcq 24(%[p]), %[sum]\n\t"
+            "adcq (%[four]), %[sum]\n\t"
+            "adcq 8(%[four]), %[sum]\n\t"
+            "adcq 16(%[four]), %[sum]\n\t"
+            "adcq 24(%[four]), %[sum]\n\t"
+            "adcq %[last], %[sum]\n\t"
+            "adcq $0, %[sum]"
+            : [sum] "+r"(sum), [last] "+r"(last)
+            : [p] "r"(p), "m"(*(const unsigned char(*)[128])p), [four] "r"(four), [two] "r"(two), [one] "r"(one)
+            : "cc");
+    return sum;
+#else
+    for (unsigned at = 0; at < 64; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(p + at));
+    }
+    for (unsigned at = 0; at < 32; at += 8) {
+        sum = cksum_add64(sum, cksum_load64(four + at));
+    }
+    sum = cksum_add64(cksum_add64(sum, cksum_load64(two)), cksum_load64(two + 8));
+    return cksum_add64(cksum_add64(sum, cksum_load64(one)), last);
+#endif
+}
+
+#endif

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs the C tests with the x86 vector intrinsics emulated in portable C, so that every vector kernel is tested whatever
+# the machine, and an over-read by a masked load is seen.
+#
+#     tests/c/run_emulated.sh CC [flag ...]
+#
+# SIMDE     folder with simde/x86/avx512.h; by default that of the Python package simde-py (pip install simde-py)
+# PYTHON    the Python that has the package
+set -eu
+
+if [ $# -lt 1 ]; then
+    echo "usage: tests/c/run_emulated.sh CC [flag ...]; for example: tests/c/run_emulated.sh gcc" >&2
+    exit 2
+fi
+find_package="import importlib.util as u; print(u.find_spec('simde_py').submodule_search_locations[0] + '/simde')"
+SIMDE=${SIMDE-$("${PYTHON-python3}" -c "$find_package")}
+# SIMDe itself relies on signed overflow, so UndefinedBehaviorSanitizer is for the native run alone.
+SANITIZE=${SANITIZE--fsanitize=address}
+export SANITIZE
+exec "$(dirname "$0")/run.sh" "$@" -DCKSUM_EMULATE_X86='"x86_emulated.h"' -isystem "$SIMDE" -fwrapv -Wno-psabi

@@ -1,0 +1,101 @@
+/*
+ * The lengths at which a kernel changes its way, from the constants in csrc/kernels: each -1, 0 and +1, at addresses on
+ * both sides of vectors' boundaries, between guard pages; and the data that fills lanes fastest between two flushes.
+ */
+#include <stddef.h>
+
+#include "base/fold.h"
+#include "check.h"
+#include "guarded.h"
+#include "kernels/registry.h"
+#include "oracle.h"
+
+#define LONGEST_HERE (((size_t)2 << 20) + 4096u)
+
+/* Up to this length lies what the all-lengths test does not reach with every offset. */
+static const size_t thresholds[] = {
+    8,     32,    40,     64,     128,        160,    256, /* general registers, and classes of 1 to 4 vectors */
+    512,   1024,  1025,   2048,   4096,       8192,        /* 8 and 16 vectors, aligned loads, averaging trees */
+    16384, 65536, 131072, 131136, 128 * 1031, 262144,      /* sums of lanes without widening */
+};
+
+static void check_one(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len, uint32_t start,
+                      const char *what)
+{
+    struct oracle oracle = {0};
+    oracle_add(&oracle, buf, 0, len);
+    const uint16_t got = cksum_fold32(kernel->fn(buf, len, start)), expected = oracle_folded(&oracle, start);
+    CHECK(got == expected, "%s: %zu bytes at offset %zu, start 0x%x, %s: 0x%04x, expected 0x%04x", kernel->name, len,
+          (size_t)((uintptr_t)buf % 64), start, what, got, expected);
+}
+
+static bool is_ours(const struct cksum_kernel *kernel)
+{
+    return kernel->role == CKSUM_PRODUCTION && cksum_runs_here(kernel);
+}
+
+void test_thresholds(void)
+{
+    static const size_t offsets[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 62, 63};
+    static const enum fill fills[] = {FILL_ONES, FILL_RANDOM};
+    static const char *const names[] = {"ones", "random"};
+    struct guarded guarded = guarded_new((size_t)262144 + 4096);
+    const struct cksum_kernel *kernel;
+
+    for (unsigned f = 0; f < 2; f++) {
+        guarded_fill(&guarded, fills[f]);
+        for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+            for (unsigned t = 0; is_ours(kernel) && t < sizeof thresholds / sizeof thresholds[0]; t++) {
+                for (size_t len = thresholds[t] - 1; len <= thresholds[t] + 1; len++) {
+                    for (unsigned o = 0; o < sizeof offsets / sizeof offsets[0]; o++) {
+                        check_one(kernel, guarded.low + offsets[o], len, 0xfffffffe, names[f]);
+                        check_one(kernel, guarded.high - len - offsets[o], len, 0, names[f]);
+                    }
+                }
+            }
+        }
+    }
+    guarded_free(&guarded);
+}
+
+/*
+ * Words of which every rounded average of a tree of 16 vectors rounds up, on each of its levels: the number of bits set
+ * in the vector's place in the tree. The excess of the averages then is the largest possible, 32 a tree, and it reaches a
+ * whole wrap of a word if lanes are flushed one block too late.
+ */
+static void fill_for_rounding(const struct guarded *guarded, size_t width)
+{
+    for (unsigned char *p = guarded->low; p < guarded->high; p += 2) {
+        const size_t vector = (size_t)(p - guarded->low) / width % 16;
+        p[0] = CKSUM_LITTLE_ENDIAN ? (unsigned char)__builtin_popcountll(vector) : 0;
+        p[1] = CKSUM_LITTLE_ENDIAN ? 0 : (unsigned char)__builtin_popcountll(vector);
+    }
+}
+
+/* Lengths at which lanes are flushed (1 MiB for 64-byte vectors, 512 and 256 KiB for narrower ones), and twice that. */
+void test_fullest_lanes(void)
+{
+    struct guarded guarded = guarded_new(LONGEST_HERE);
+    const struct cksum_kernel *kernel;
+
+    for (size_t width = 16; width <= 64; width *= 2) {
+        fill_for_rounding(&guarded, width);
+        for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+            for (size_t len = (size_t)256 << 10; is_ours(kernel) && len <= (size_t)2 << 20; len *= 2) {
+                check_one(kernel, guarded.low, len, 0, "all averages rounded up");
+                check_one(kernel, guarded.low, len + 1, 1, "all averages rounded up");
+            }
+        }
+    }
+    guarded_fill(&guarded, FILL_ONES);
+    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+        for (size_t len = (size_t)256 << 10; is_ours(kernel) && len <= (size_t)2 << 20; len *= 2) {
+            for (size_t offset = 0; offset < 2; offset++) {
+                check_one(kernel, guarded.low + offset, len - 1, 0xffffffff, "ones");
+                check_one(kernel, guarded.low + offset, len + 64, 0xffffffff, "ones");
+                check_one(kernel, guarded.low + offset, len + 1025, 0xffffffff, "ones");
+            }
+        }
+    }
+    guarded_free(&guarded);
+}

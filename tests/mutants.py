@@ -1,0 +1,228 @@
+"""Plants faults in the kernels, one at a time, and runs the C tests: each fault must be caught.
+
+    python tests/mutants.py [--compiler gcc] [--jobs 2] [NAME ...]
+
+Coverage says which lines ran; this says which errors would be seen. A fault is a replacement of text that occurs in the
+file (the `occurrence`-th time), so a change of the sources that makes one obsolete is an error here, not a silent pass.
+Needs a CPU that runs the kernels (AVX-512 VNNI for all of them): a fault in a kernel that does not run here survives.
+Exit code 1 if any fault survives.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+FLAGS: Final = ("-std=c11", "-O2", "-w")
+TIMEOUT_SECONDS: Final = 300
+
+SHORT: Final = "kernels/steps/short.h"
+TEMPLATE: Final = "kernels/steps/vector_sum.h"
+MASKED: Final = "kernels/steps/masked.h"
+AVX512: Final = "kernels/steps/avx512.h"
+YMM: Final = "kernels/steps/ymm.h"
+ADC: Final = "kernels/x86_64_adc.c"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in `file` below csrc, the `occurrence`-th `old` becomes `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    occurrence: int = 1
+
+
+MUTANTS: Final = (
+    # Short buffers in general registers
+    Mutant("2 bytes of 4 to 7 from the wrong place", SHORT, "cksum_if_bit(n, 2, p + (n & 4))", "cksum_if_bit(n, 2, p)"),
+    Mutant("odd byte of 7 from the wrong place", SHORT, "p + (n & 6)", "p + (n & 4)"),
+    Mutant("start value dropped below 8 bytes", SHORT, "four + two + one + sum", "four + two + one"),
+    Mutant("last word one byte late", SHORT, "cksum_load64(p + n - 8)", "cksum_load64(p + n - 7)"),
+    Mutant("last word one byte short", SHORT, "cksum_load64(p + n - 8)", "cksum_load64(p + n - 9)"),
+    Mutant("last word's shift for 4 bytes", SHORT, "(unsigned)(-n & 7)", "(unsigned)(-n & 3)"),
+    Mutant("no condition: 16 bytes always", SHORT, "cksum_if_bit(whole, 16, p);", "p;"),
+    Mutant("whole words counted from n", SHORT, "const size_t whole = n - 1;", "const size_t whole = n;"),
+    Mutant("carry dropped within 32 bytes", SHORT, '"adcq 8(%[two]), %[sum]', '"addq 8(%[two]), %[sum]'),
+    Mutant("carry dropped before the last word", SHORT, '"adcq %[last], %[sum]', '"addq %[last], %[sum]'),
+    Mutant("carry dropped in the fold", SHORT, '"adcl %k[upper], %k[sum]', '"addl %k[upper], %k[sum]'),
+    Mutant("carry of the fold dropped", SHORT, '"adcl $0, %k[sum]"', '"nop"', 2),
+    Mutant("carry of the fold dropped without BMI2", SHORT, '"adcl $0, %k[sum]"', '"nop"'),
+    Mutant("carry dropped in 40 bytes", SHORT, '"adcq 32(%[p]), %[sum]', '"addq 32(%[p]), %[sum]'),
+    Mutant("second chain's carry dropped to 64", SHORT, '"adcq $0, %[last]', '"addq $0, %[last]'),
+    Mutant("second chain's carry dropped to 128", SHORT, '"adcq $0, %[last]', '"addq $0, %[last]', 2),
+    Mutant("8 bytes of 64 from the wrong place", SHORT, "p + 32 + (whole & 16)", "p + 32"),
+    Mutant("8 bytes of 128 from the wrong place", SHORT, "p + 64 + (whole & 48)", "p + 64 + (whole & 32)"),
+    # The masked and the overlapping tail
+    Mutant("mask of the last word one bit short", MASKED, "0xffu >>", "0x7fu >>"),
+    Mutant("masked word at the wrong place", MASKED, "(n - 1) & 24", "n & 24"),
+    Mutant("no whole last word at a page end", MASKED, "cksum_last_word(p, n), sum)", "0, sum)"),
+    Mutant("mask of the tail one bit short", AVX512, "UINT64_MAX >> (~(n - 1) & 63)", "UINT64_MAX >> (~n & 63)"),
+    Mutant("no tail at a page end", AVX512, "return vs_tail(p, n, sum);", "return VS_ZERO();"),
+    Mutant("256-bit mask one bit short", "kernels/avx512_256.c", "(~(n - 1) & 31)", "(~n & 31)"),
+    Mutant("window one byte off", TEMPLATE, "64 - VS_WIDTH + kept", "65 - VS_WIDTH + kept"),
+    Mutant("window of the head one byte off", TEMPLATE, "vs_window + 64 - kept", "vs_window + 65 - kept"),
+    Mutant("odd byte twice", TEMPLATE, "% VS_WIDTH + 1 - odd", "% VS_WIDTH + 1"),
+    Mutant("odd byte not at all", TEMPLATE, "*sum += cksum_odd_byte(", "(void)cksum_odd_byte("),
+    Mutant("tail of odd lengths one byte late", TEMPLATE, "p + n - odd - VS_WIDTH", "p + n - VS_WIDTH"),
+    # The vector template
+    Mutant("bias off by four vectors", TEMPLATE, "VS_CONSTANT(bias4)", "VS_CONSTANT(bias8)"),
+    Mutant("bias kept for steps not done", TEMPLATE, "VS_ADD32(a, VS_CONSTANT(minus_bias4))", "a"),
+    Mutant("bias off by one block", TEMPLATE, "VS_BIAS(8 * blocks + 8)", "VS_BIAS(8 * blocks)"),
+    Mutant("bias of the head forgotten", TEMPLATE, "VS_STEP(VS_BIAS(1), vs_keep_first", "VS_STEP(VS_ZERO(), vs_keep_first"),
+    Mutant("one vector of 8 from the wrong place", TEMPLATE, "p + (full & 6) * VS_WIDTH", "p + (full & 4) * VS_WIDTH"),
+    Mutant("one vector of 16 from the wrong place", TEMPLATE, "p + (full & 14) * VS_WIDTH", "p + (full & 12) * VS_WIDTH"),
+    Mutant("two vectors of a rest from the wrong place", TEMPLATE, "p + (full & 4) * VS_WIDTH", "p"),
+    Mutant("blocks counted from n", TEMPLATE, "const size_t blocks = (n - 1) /", "const size_t blocks = n /"),
+    Mutant("class of 4 vectors one byte too long", TEMPLATE, "n <= 4 * VS_WIDTH", "n <= 4 * VS_WIDTH + 1"),
+    Mutant("class of 8 vectors one byte too long", TEMPLATE, "n <= 8 * VS_WIDTH", "n <= 8 * VS_WIDTH + 1"),
+    Mutant("class of 16 vectors one byte too long", TEMPLATE, "n <= 16 * VS_WIDTH", "n <= 16 * VS_WIDTH + 1"),
+    Mutant("shift for rotate", TEMPLATE, "inner << rotation | inner >> (-rotation & 63)", "inner << rotation"),
+    Mutant("no rotation", TEMPLATE, "rotation = 8 * (unsigned)odd", "rotation = 0 * (unsigned)odd"),
+    Mutant("odd first byte dropped", TEMPLATE, "sum += cksum_odd_byte(*cksum_if_bit(odd, 1, p));", ""),
+    Mutant("last carry dropped", TEMPLATE, "cksum_add64(inner << rotation | inner >> (-rotation & 63), sum)",
+           "(inner << rotation | inner >> (-rotation & 63)) + sum"),
+    Mutant("lanes flushed too late", TEMPLATE, ": VS_FLUSH_VECTORS / 8;", ": VS_FLUSH_VECTORS / 3;"),
+    Mutant("lanes of all vectors in 32 bits", TEMPLATE, "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
+    # The averaging tree
+    Mutant("trees flushed too late", TEMPLATE, ": VS_FLUSH_TREES;", ": 2 * VS_FLUSH_TREES;"),
+    Mutant("averages of upper words forgotten", TEMPLATE, "VS_ADD32(upper, VS_SRL32(average, 16))", "upper"),
+    Mutant("upper words left in the lower ones", TEMPLATE, "VS_SUB32(both, VS_SLL32(upper, 16))", "both"),
+    Mutant("tree taken for one of 8", TEMPLATE, "VS_SLL32(averages, 4)", "VS_SLL32(averages, 3)"),
+    Mutant("odd vectors' words dropped", TEMPLATE, "VS_ADD16(even, odd)", "even"),
+    # Steps and reductions
+    Mutant("words taken as signed", "kernels/avx512_vnni.c", "_mm512_xor_si512(v, flip)", "v"),
+    Mutant("upper half of the lanes twice", AVX512, "_mm512_extracti64x4_epi64(lanes, 1)", "_mm512_castsi512_si256(lanes)"),
+    Mutant("upper half of ymm lanes dropped", YMM, "_mm256_extracti128_si256(lanes, 1)", "_mm_setzero_si128()"),
+    Mutant("odd lanes dropped in a flush", YMM, "_mm256_add_epi64(even, _mm256_srli_epi64(lanes, 32))", "even"),
+    Mutant("upper lanes of xmm dropped", "kernels/sse2.c", "_mm_unpackhi_epi64(lanes, lanes)", "_mm_setzero_si128()"),
+    # General registers, longer
+    Mutant("adc: carry dropped in a group", ADC, '"adcq 64(%[p]), %[part]', '"addq 64(%[p]), %[part]'),
+    Mutant("adc: last carry of a group dropped", ADC, '"adcq $0, %[sum]"', '"nop"'),
+    Mutant("adc: 32-bit words forgotten", ADC, "sum = cksum_add64(sum, halves);", ""),
+    Mutant("adc: a word twice", ADC, '"adcq 120(%[p]), %[part]', '"adcq 112(%[p]), %[part]'),
+    Mutant("adc: groups counted from n", ADC, "(*left - 1) / GROUP", "*left / GROUP"),
+    Mutant("portable64: carries dropped", "kernels/portable64.c", "carries0 + carries1 + carries2 + carries3", "carries0"),
+    Mutant("rest reads a whole word of less than 8 bytes", "kernels/steps/rest.h",
+           "return cksum_add64(sum, cksum_load_tail(p, n));",
+           "return cksum_add64(sum, n ? cksum_load64(p) << (64 - 8 * n) >> (64 - 8 * n) : 0);"),
+    Mutant("end-around carry dropped", "base/fold.h", "return sum + carry; /* no second", "return sum; /* no second"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Build:
+    """The sources compiled once: object file by source file, and the headers of each."""
+
+    compiler: str
+    objects: dict[Path, Path]
+    includes: dict[Path, frozenset[str]]
+
+
+def compile_one(compiler: str, source: Path, csrc: Path, target: Path) -> None:
+    """Compiles a source, taking the headers of csrc. Raises CalledProcessError."""
+    command = [compiler, *FLAGS, "-I", csrc, "-I", ROOT / "tests" / "c", "-c", source, "-o", target]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def headers_of(compiler: str, source: Path) -> frozenset[str]:
+    """The paths below csrc of all headers that a source includes, and of the source itself."""
+    command = [compiler, *FLAGS, "-I", ROOT / "csrc", "-I", ROOT / "tests" / "c", "-MM", source]
+    words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    paths = (Path(word) for word in words if word.endswith((".h", ".c")))
+    return frozenset(str(p.relative_to(ROOT / "csrc")) for p in paths if p.is_relative_to(ROOT / "csrc"))
+
+
+def build(compiler: str, folder: Path, jobs: int) -> Build:
+    """Compiles csrc/base, csrc/kernels and the C tests without a fault."""
+    sources = [
+        *(ROOT / "csrc" / "base").glob("*.c"),
+        *(ROOT / "csrc" / "kernels").rglob("*.c"),
+        *(ROOT / "tests" / "c").glob("*.c"),
+    ]
+    objects = {source: folder / f"{number}.o" for number, source in enumerate(sources)}
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda s: compile_one(compiler, s, ROOT / "csrc", objects[s]), sources))
+        includes = dict(zip(sources, pool.map(lambda s: headers_of(compiler, s), sources), strict=True))
+    return Build(compiler, objects, includes)
+
+
+def planted(text: str, mutant: Mutant) -> str:
+    """The text with the fault in it. ValueError if it has no place for it."""
+    parts = text.split(mutant.old)
+    if len(parts) <= mutant.occurrence:
+        raise ValueError(f"{mutant.name}: {mutant.file} has no occurrence {mutant.occurrence} of {mutant.old!r}")
+    before, after = mutant.old.join(parts[: mutant.occurrence]), mutant.old.join(parts[mutant.occurrence :])
+    return before + mutant.new + after
+
+
+def verdict(built: Build, mutant: Mutant | None) -> str:
+    """How the tests ended with the fault: "survived" or what caught it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        csrc = folder / "csrc"
+        subprocess.run(["cp", "-r", ROOT / "csrc", csrc], check=True)
+        objects = dict(built.objects)
+        if mutant is not None:
+            target = csrc / mutant.file
+            target.write_text(planted(target.read_text(), mutant))
+            affected = [source for source, headers in built.includes.items() if mutant.file in headers]
+            for number, source in enumerate(affected):
+                inside = csrc / source.relative_to(ROOT / "csrc") if source.is_relative_to(ROOT / "csrc") else source
+                objects[source] = folder / f"{number}.o"
+                try:
+                    compile_one(built.compiler, inside, csrc, objects[source])
+                except subprocess.CalledProcessError as error:
+                    raise ValueError(f"{mutant.name} does not compile: {error.stderr[:300]}") from None
+        program = folder / "tests"
+        subprocess.run([built.compiler, *objects.values(), "-o", program], check=True)
+        return first_failure(program)
+
+
+def first_failure(program: Path) -> str:
+    """The first complaint of the tests, which then are stopped; or "survived"."""
+    with subprocess.Popen([program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        timer = Timer(TIMEOUT_SECONDS, process.kill)
+        timer.start()
+        complaint = process.stderr.readline().rstrip()
+        process.kill()  # harmless if it has ended; a complaint is enough
+        returncode = process.wait()
+        timer.cancel()
+    if complaint:
+        return complaint.rpartition("/")[2]
+    return "survived" if returncode == 0 else f"signal {-returncode}"
+
+
+def main() -> int:
+    """Prints one line a fault, then the count."""
+    parser = argparse.ArgumentParser(description="Plant faults in the kernels; the C tests must catch each.")
+    parser.add_argument("--compiler", default="gcc")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only the faults whose name contains one of these")
+    options = parser.parse_args()
+    chosen = [m for m in MUTANTS if not options.names or any(name in m.name for name in options.names)]
+    with tempfile.TemporaryDirectory() as name:
+        built = build(options.compiler, Path(name), options.jobs)
+        if (without := verdict(built, None)) != "survived":
+            sys.exit(f"the tests fail without a fault: {without}")
+        with ThreadPoolExecutor(options.jobs) as pool:
+            verdicts = []
+            for mutant, how in zip(chosen, pool.map(lambda m: verdict(built, m), chosen), strict=True):
+                print(f"{'SURVIVED' if how == 'survived' else 'caught  '}  {mutant.name:45}  {how}", flush=True)
+                verdicts.append(how)
+    survivors = verdicts.count("survived")
+    print(f"{len(verdicts) - survivors} of {len(verdicts)} faults caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What the compilers make of the production kernels: no instruction that a CPU may lack, no kernel too large for a cache."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CSRC = Path(__file__).parents[1] / "csrc"
+LARGEST_CODE_BYTES = 6 * 1024
+
+COMPILERS = [pytest.param(name, marks=pytest.mark.needs_tool(name, "objdump")) for name in ("gcc", "clang-19")]
+
+# What a kernel may not hold, as disassembled: whatever its `needs` do not name.
+EVEX_REGISTERS = r"%zmm|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b"
+FORBIDDEN = {
+    "avx512": "vpdp",  # clang fuses a multiplication and an addition wherever VNNI is allowed
+    "avx512_256": "%zmm|vpdp",
+    "avx2": f"{EVEX_REGISTERS}|vpdp",
+    "sse2": r"%[yz]mm|\sv[a-z]+|\srorx|\sshrx|\spextrq",
+    "x86_64_adc": r"%[xyz]mm|\sadcx|\sadox",
+}
+REQUIRED = {
+    "avx512_vnni": r"vpdpwssd .*%zmm",
+    "avx512": r"vpavgw .*%zmm",
+    "avx512_256": r"vpavgw .*%ymm",
+    "avx2": r"vpavgw .*%ymm",
+    "sse2": r"pavgw .*%xmm",
+    "x86_64_adc": "adc",
+}
+
+
+def code_of(kernel: str, compiler: str, folder: Path) -> tuple[str, int]:
+    """The disassembly and the size in bytes of the section that holds the kernel's code."""
+    compiled, section = folder / "kernel.o", f"cksum_code_{kernel}"
+    source = CSRC / "kernels" / f"{kernel}.c"
+    subprocess.run(
+        [compiler, "-std=c11", "-O3", "-fPIC", f"-I{CSRC}", "-c", source, "-o", compiled], check=True
+    )
+    listing = ["objdump", "--disassemble", "--no-show-raw-insn", f"--section={section}", compiled]
+    sizes = ["objdump", "--section-headers", f"--section={section}", compiled]
+    disassembly, headers = (
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        for command in (listing, sizes)
+    )
+    found = re.search(rf"{section}\s+([0-9a-f]+)\s", headers)
+    assert found, f"no section {section}: {headers}"
+    return disassembly, int(found[1], 16)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("kernel", sorted(REQUIRED))
+def test_kernel_holds_only_what_it_needs(kernel: str, compiler: str, tmp_path: Path) -> None:
+    disassembly, size = code_of(kernel, compiler, tmp_path)
+    assert re.search(REQUIRED[kernel], disassembly), f"no {REQUIRED[kernel]} in {kernel}"
+    if kernel in FORBIDDEN:
+        assert re.findall(FORBIDDEN[kernel], disassembly) == []
+    assert 0 < size < LARGEST_CODE_BYTES
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("kernel", sorted(REQUIRED))
+def test_kernel_calls_nothing(kernel: str, compiler: str, tmp_path: Path) -> None:
+    # A helper that was not inlined would lie outside the section, in code that is not counted, and cost a call.
+    disassembly, _ = code_of(kernel, compiler, tmp_path)
+    assert re.findall(r"\scall\S*\s", disassembly) == []
+    assert re.findall(r"\sjmp\s+\*", disassembly) == [], "a jump through a table"
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_vnni_keeps_eight_accumulators_in_their_registers(compiler: str, tmp_path: Path) -> None:
+    # In the loop of 512 bytes each dot product goes to a register of its own, and none is copied.
+    disassembly, _ = code_of("avx512_vnni", compiler, tmp_path)
+    loops = re.findall(
+        r"(?:vpxord? [^\n]*\n(?:(?!vpxord?)[^\n]*\n)??[^\n]*vpdpwssd [^\n]*\n(?:[^\n]*(?:add|sub|lea) [^\n]*\n)?){8}",
+        disassembly,
+    )
+    assert loops, "no eight flips and dot products in a row"
+    accumulators = [re.findall(r"vpdpwssd .*(%zmm\d+)$", loop, re.MULTILINE) for loop in loops]
+    assert any(len(set(registers)) == 8 for registers in accumulators)
+    assert not any("vmovdqa" in loop for loop in loops)
