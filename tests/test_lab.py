@@ -485,6 +485,21 @@ def test_rows_of_made_up_samples() -> None:
     assert overhead.net_ticks_per_call == 0.0
 
 
+def test_a_clock_that_moves_is_no_noise() -> None:
+    cells = [cell("k", 40)]
+    samples = samples_of(cells, [[10.0, 12.5, 12.5, 10.0, 12.5]])
+    slow = samples["ticks"] == 12500
+    rows = {}
+    for name, chains in (("moving", slow), ("steady", slow & False)):
+        # where the clock is a quarter slower, the chains take a quarter longer as well
+        for column, ticks in (("add_ticks", 16000), ("mul_ticks", 48000), ("wide_ticks", 16000)):
+            samples[column] = np.where(chains, ticks * 5 // 4, ticks)
+        [rows[name]] = _sweep.rows_of(samples, cells, [40.0], "tsc_ticks")
+    assert {name: row.badge for name, row in rows.items()} == {"moving": "clean", "steady": "noisy"}
+    assert rows["moving"].error == rows["steady"].error == 0.25
+    assert rows["moving"].est_core_cycles_per_byte == 12.5 / 40
+
+
 def test_a_net_figure_below_zero_is_not_a_number() -> None:
     cells = [cell("k", 40), cell("nothing", 40)]
     row = _sweep.rows_of(

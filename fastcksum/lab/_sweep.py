@@ -565,15 +565,17 @@ def _unit(
     samples = of_cell[(of_cell["process"] == process) & (of_cell["placement"] == placement)]
     good = samples[samples["flags"] == 0]
     summary = _stats.summarise(samples["ticks"] / samples["calls"], samples["flags"])
-    cycles = _stats.core_cycles(
+    known = _stats.core_cycle_samples(
         good["ticks"] / good["calls"],
         good["add_ticks"],
         good["mul_ticks"],
         chain=_core.CHAIN,
         mul_latency=MUL_LATENCY.get(unit),
     )
+    cycles = _stats.summarise(known, np.zeros(len(known)))
     shared = np.array([contended[int(process), number] for number in good["round"].tolist()], dtype=np.bool_)
-    return Unit(int(process), int(placement), summary, cycles, _stats.badge(summary, shared))
+    error = summary.error if np.isnan(cycles.error) else min(summary.error, cycles.error)
+    return Unit(int(process), int(placement), summary, cycles.minimum, _stats.badge(error, shared))
 
 
 def _contended_by_round(samples: Structured, unit: str) -> dict[tuple[int, int], bool]:
