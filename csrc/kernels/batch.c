@@ -61,7 +61,8 @@ size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size, const str
         const size_t count = n - from < BLOCK ? n - from : BLOCK;
         decode(offsets, from, count, offset);
         decode(lengths, from, count, length);
-        if (initial->stride != 0 || from == 0) { /* one number for all is decoded once: the first block is the largest */
+        if (initial->stride != 0 ||
+            from == 0) { /* one number for all is decoded once: the first block is the largest */
             decode(initial, from, count, start);
         }
         for (size_t i = 0; i < count; i++) {

@@ -36,9 +36,10 @@ struct batch_error {
  *
  * Each number is read once, into a local copy that is checked and then used: the arrays may change meanwhile.
  */
-CKSUM_HIDDEN size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size, const struct batch_integers *offsets,
-                               const struct batch_integers *lengths, const struct batch_integers *initial, size_t n,
-                               uint16_t *out, struct batch_error *error);
+CKSUM_HIDDEN size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size,
+                               const struct batch_integers *offsets, const struct batch_integers *lengths,
+                               const struct batch_integers *initial, size_t n, uint16_t *out,
+                               struct batch_error *error);
 
 /* The i-th number; a negative one as its two's complement. */
 CKSUM_HIDDEN uint64_t batch_integer(const struct batch_integers *integers, size_t i);

@@ -32,7 +32,7 @@ enum next {
     LINUX_SLL,
     LINUX_SLL2,
     BSD_LOOPBACK,
-    IP, /* the first nibble tells 4 from 6 */
+    IP,        /* the first nibble tells 4 from 6 */
     TRANSPORT, /* p->protocol says what is at `at` */
     GRE,
     VXLAN,
@@ -64,9 +64,9 @@ static const struct {
     uint8_t header; /* bytes that must be there for the field and the lengths to mean something */
     uint8_t field;  /* offset of the checksum field */
 } layer_shape[PACKET_LAYER_COUNT] = {
-    [PACKET_IPV4] = {20, 10}, [PACKET_TCP] = {20, 16},   [PACKET_UDP] = {8, 6},    [PACKET_UDPLITE] = {8, 6},
-    [PACKET_ICMP] = {4, 2},   [PACKET_ICMPV6] = {4, 2},  [PACKET_IGMP] = {8, 2},   [PACKET_DCCP] = {12, 6},
-    [PACKET_OSPF] = {16, 12}, [PACKET_GRE] = {8, 4},     [PACKET_VRRP] = {8, 6},   [PACKET_SCTP] = {12, 8},
+    [PACKET_IPV4] = {20, 10}, [PACKET_TCP] = {20, 16},  [PACKET_UDP] = {8, 6},  [PACKET_UDPLITE] = {8, 6},
+    [PACKET_ICMP] = {4, 2},   [PACKET_ICMPV6] = {4, 2}, [PACKET_IGMP] = {8, 2}, [PACKET_DCCP] = {12, 6},
+    [PACKET_OSPF] = {16, 12}, [PACKET_GRE] = {8, 4},    [PACKET_VRRP] = {8, 6}, [PACKET_SCTP] = {12, 8},
 };
 
 enum {

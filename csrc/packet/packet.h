@@ -35,7 +35,7 @@ enum packet_layer {
 #define PACKET_LAYER_ID(id, text) PACKET_##id,
     PACKET_LAYERS(PACKET_LAYER_ID)
 #undef PACKET_LAYER_ID
-    PACKET_LAYER_COUNT
+        PACKET_LAYER_COUNT
 };
 
 /* The verdicts. PARTIAL: the field holds the pseudo-header sum, which the network card would have completed. */
@@ -50,7 +50,7 @@ enum packet_status {
 #define PACKET_STATUS_ID(id, text) PACKET_##id,
     PACKET_STATUSES(PACKET_STATUS_ID)
 #undef PACKET_STATUS_ID
-    PACKET_STATUS_COUNT
+        PACKET_STATUS_COUNT
 };
 
 /* Why a verdict is what it is, in words; NO_REASON where the verdict says all. */
@@ -78,7 +78,7 @@ enum packet_reason {
 #define PACKET_REASON_ID(id, text) PACKET_##id,
     PACKET_REASONS(PACKET_REASON_ID)
 #undef PACKET_REASON_ID
-    PACKET_REASON_COUNT
+        PACKET_REASON_COUNT
 };
 
 /* What a packet may start with, by its number in a capture file (LINKTYPE_ or DLT_). */

@@ -64,7 +64,8 @@ static int take_sides(PyObject *const *objects, struct side sides[2])
     static const char *const names[] = {"old", "new"};
     const int integers = is_integer(objects[0]);
     if (integers != is_integer(objects[1])) {
-        PyErr_Format(PyExc_TypeError, "old and new must be two integers or two bytes-like objects, not '%.200s' and '%.200s'",
+        PyErr_Format(PyExc_TypeError,
+                     "old and new must be two integers or two bytes-like objects, not '%.200s' and '%.200s'",
                      Py_TYPE(objects[0])->tp_name, Py_TYPE(objects[1])->tp_name);
         return -1;
     }

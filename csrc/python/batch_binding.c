@@ -183,9 +183,10 @@ static int take_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *nam
 {
     static const char *const known[N_ARGUMENTS] = {"buf", "offsets", "lengths", "initial", "out", "kernel"};
     if (nargs > OUT) {
-        PyErr_Format(PyExc_TypeError,
-                     "raw_cksum_many() takes up to 4 positional arguments, buf, offsets, lengths and initial; %zd were given",
-                     nargs);
+        PyErr_Format(
+            PyExc_TypeError,
+            "raw_cksum_many() takes up to 4 positional arguments, buf, offsets, lengths and initial; %zd were given",
+            nargs);
         return -1;
     }
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -277,8 +278,7 @@ PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_
     }
     Py_END_ALLOW_THREADS;
     if (summed != n) {
-        set_bad_span(&error, size, offsets.integers.is_signed, lengths.integers.is_signed,
-                     initial.integers.is_signed);
+        set_bad_span(&error, size, offsets.integers.is_signed, lengths.integers.is_signed, initial.integers.is_signed);
         goto done;
     }
     result = Py_NewRef(out);

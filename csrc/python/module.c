@@ -34,19 +34,20 @@ PyDoc_STRVAR(verify_doc,
              "means that no checksum was sent, is not known here: see fastcksum.packets.\n\n"
              "buf, initial, offset, length and the errors are those of raw_cksum; initial is a raw sum.");
 
-PyDoc_STRVAR(update_checksum_doc,
-             "update_checksum($module, checksum, old, new, /, *, odd=False, udp=False,\n"
-             "                full_sum_zero=False)\n--\n\n"
-             "The checksum after a part of the data has changed, without the rest of the data (RFC 1624, equation 3).\n\n"
-             "checksum       as it stood in the field, 0..0xffff\n"
-             "old, new       what was there and what is: bytes-like objects of the same length, or integers of 16 bits\n"
-             "               (32 bits if one of them needs that)\n"
-             "odd            the change starts at an odd byte of the data, such as a type of service or a protocol:\n"
-             "               bytes 1 and 9 of an IPv4 header\n"
-             "udp            0 means that there is no checksum and stays; a computed 0 becomes 0xffff\n"
-             "full_sum_zero  all other data is zero (an ICMP echo reply can be): where new is zero as well, the result\n"
-             "               is the 0xffff of a full sum and not the 0x0000 of equation 3\n\n"
-             "ValueError for numbers out of range and for lengths that differ, TypeError for other types.");
+PyDoc_STRVAR(
+    update_checksum_doc,
+    "update_checksum($module, checksum, old, new, /, *, odd=False, udp=False,\n"
+    "                full_sum_zero=False)\n--\n\n"
+    "The checksum after a part of the data has changed, without the rest of the data (RFC 1624, equation 3).\n\n"
+    "checksum       as it stood in the field, 0..0xffff\n"
+    "old, new       what was there and what is: bytes-like objects of the same length, or integers of 16 bits\n"
+    "               (32 bits if one of them needs that)\n"
+    "odd            the change starts at an odd byte of the data, such as a type of service or a protocol:\n"
+    "               bytes 1 and 9 of an IPv4 header\n"
+    "udp            0 means that there is no checksum and stays; a computed 0 becomes 0xffff\n"
+    "full_sum_zero  all other data is zero (an ICMP echo reply can be): where new is zero as well, the result\n"
+    "               is the 0xffff of a full sum and not the 0x0000 of equation 3\n\n"
+    "ValueError for numbers out of range and for lengths that differ, TypeError for other types.");
 
 PyDoc_STRVAR(raw_cksum_many_doc,
              "raw_cksum_many($module, buf, offsets, lengths, initial=None, *, out=None,\n"

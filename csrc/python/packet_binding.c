@@ -28,13 +28,20 @@ static const char *const statuses[PACKET_STATUS_COUNT] = {
 };
 
 static const unsigned links[] = {
-    PACKET_LINK_NULL,        PACKET_LINK_ETHERNET,
-    PACKET_LINK_PPP,         PACKET_LINK_DLT_RAW,
-    PACKET_LINK_DLT_RAW_OPENBSD, PACKET_LINK_PPP_HDLC,
-    PACKET_LINK_PPPOE,       PACKET_LINK_RAW,
-    PACKET_LINK_CISCO_HDLC,  PACKET_LINK_LOOP,
-    PACKET_LINK_LINUX_SLL,   PACKET_LINK_PPP_WITH_DIRECTION,
-    PACKET_LINK_IPV4,        PACKET_LINK_IPV6,
+    PACKET_LINK_NULL,
+    PACKET_LINK_ETHERNET,
+    PACKET_LINK_PPP,
+    PACKET_LINK_DLT_RAW,
+    PACKET_LINK_DLT_RAW_OPENBSD,
+    PACKET_LINK_PPP_HDLC,
+    PACKET_LINK_PPPOE,
+    PACKET_LINK_RAW,
+    PACKET_LINK_CISCO_HDLC,
+    PACKET_LINK_LOOP,
+    PACKET_LINK_LINUX_SLL,
+    PACKET_LINK_PPP_WITH_DIRECTION,
+    PACKET_LINK_IPV4,
+    PACKET_LINK_IPV6,
     PACKET_LINK_LINUX_SLL2,
 };
 
@@ -93,8 +100,8 @@ PyObject *core_pseudo_header(PyObject *Py_UNUSED(module), PyObject *args)
     if (src.len != dst.len || (src.len != 4 && src.len != 16)) {
         PyErr_Format(PyExc_ValueError, "src and dst must both have 4 or 16 bytes, not %zd and %zd", src.len, dst.len);
     } else if (core_get_size(length_object, "length", 0xffffffff, "a 32-bit field", &length) == 0) {
-        result = PyLong_FromLong(
-            packet_pseudo_header(src.len == 4 ? 4 : 6, src.buf, dst.buf, protocol, (uint32_t)length));
+        result =
+            PyLong_FromLong(packet_pseudo_header(src.len == 4 ? 4 : 6, src.buf, dst.buf, protocol, (uint32_t)length));
     }
     PyBuffer_Release(&dst);
     PyBuffer_Release(&src);
@@ -178,7 +185,8 @@ PyObject *core_verify_packet(PyObject *module, PyObject *args)
         goto done;
     }
     original = length;
-    if (original_object != Py_None && core_get_size(original_object, "original length", SIZE_MAX, note, &original) < 0) {
+    if (original_object != Py_None &&
+        core_get_size(original_object, "original length", SIZE_MAX, note, &original) < 0) {
         goto done;
     }
     kernel = core_active_kernel(module);
@@ -308,7 +316,8 @@ static enum batch_end verify_batch(cksum_fn *fn, struct batch *batch)
         if (reserve(&batch->codes, PACKET_MAX_CHECKS) < 0) {
             return NO_MEMORY;
         }
-        const unsigned n = packet_verify(fn, batch->data + offset, length, batch->originals[i], batch->links[i], checks);
+        const unsigned n =
+            packet_verify(fn, batch->data + offset, length, batch->originals[i], batch->links[i], checks);
         for (unsigned at = 0; at < n; at++) {
             const uint8_t code = packet_code(&checks[at]);
             batch->codes.bytes[batch->codes.n + at] = code;
@@ -367,7 +376,8 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
     if (end == NO_MEMORY) {
         PyErr_NoMemory();
     } else if (end == BAD_SPAN) {
-        PyErr_Format(PyExc_ValueError, "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
+        PyErr_Format(PyExc_ValueError,
+                     "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
                      batch.bad_index, (long long)batch.bad_offset, (unsigned long)batch.bad_length, batch.size);
     } else {
         result = Py_BuildValue("Oy#y#", per_packet, batch.codes.bytes, (Py_ssize_t)batch.codes.n, (char *)batch.counts,
@@ -436,7 +446,8 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
         goto done;
     }
     if (start < 0 || stop < start || stop > view.len) {
-        PyErr_Format(PyExc_ValueError, "start and stop must lie in order in 0..%zd, not %zd and %zd", view.len, start, stop);
+        PyErr_Format(PyExc_ValueError, "start and stop must lie in order in 0..%zd, not %zd and %zd", view.len, start,
+                     stop);
         goto done;
     }
     for (int i = 0; i < 5; i++) {
@@ -457,7 +468,8 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
         .room = (size_t)views[0].shape[0],
     };
     Py_BEGIN_ALLOW_THREADS;
-    taken = pcap_scan(reader, (const unsigned char *)view.buf + start, (size_t)(stop - start), final, &records, &needed);
+    taken =
+        pcap_scan(reader, (const unsigned char *)view.buf + start, (size_t)(stop - start), final, &records, &needed);
     for (size_t i = 0; i < records.n; i++) {
         records.offsets[i] += start;
     }

@@ -103,8 +103,8 @@ int core_sum_arguments(PyObject *module, const char *function, bool takes_kernel
 {
     struct options options = {0};
     if (nargs < 1 || nargs > 2) {
-        PyErr_Format(PyExc_TypeError, "%s() takes 1 or 2 positional arguments, buf and initial; %zd were given", function,
-                     nargs);
+        PyErr_Format(PyExc_TypeError, "%s() takes 1 or 2 positional arguments, buf and initial; %zd were given",
+                     function, nargs);
         return -1;
     }
     if (nargs == 2) {
