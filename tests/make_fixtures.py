@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
 
@@ -168,6 +171,7 @@ def checked(
     at: int,
     pseudo: bytes = b"",
     fault: str = "good",
+    *,
     covered: Callable[[bytes], bytes] = bytes,
     inner: Iterable[Expect] = (),
 ) -> Built:
@@ -218,7 +222,7 @@ def udp(
 def udplite(net: Net, data: bytes = b"hello", coverage: int = 0, fault: str = "good") -> Built:
     body = struct.pack("!HHHH", 1024, 9, coverage, 0) + data
     pseudo = net.pseudo(136, len(body))
-    built = checked("udplite", body, 6, pseudo, fault, lambda whole: whole[: coverage or len(whole)])
+    built = checked("udplite", body, 6, pseudo, fault, covered=lambda whole: whole[: coverage or len(whole)])
     return net.carry(136, built)
 
 
@@ -227,7 +231,7 @@ def dccp(net: Net, data: bytes = b"hello, world", coverage: int = 0, fault: str 
     body = struct.pack("!HHBBHBBHI", 1024, 5001, 4, coverage, 0, 2 << 1 | 1, 0, 0, 1) + data
     end = len(body) if coverage == 0 else 16 + (coverage - 1) * 4
     return net.carry(
-        33, checked("dccp", body, 6, net.pseudo(33, len(body)), fault, lambda whole: whole[:end])
+        33, checked("dccp", body, 6, net.pseudo(33, len(body)), fault, covered=lambda whole: whole[:end])
     )
 
 
@@ -252,7 +256,7 @@ def ospf2(net: Net4, fault: str = "good", auth_type: int = 1) -> Built:
     if auth_type == 2:
         built = Built(header + hello, (Expect("ospf", "none", 0, None, 12, "authentication"),))
     else:
-        built = checked("ospf", header + hello, 12, b"", fault, lambda whole: whole[:16] + whole[24:])
+        built = checked("ospf", header + hello, 12, b"", fault, covered=lambda whole: whole[:16] + whole[24:])
     return net.carry(89, built.then(b"\x55" * 16 if auth_type == 2 else b""))
 
 
@@ -440,11 +444,12 @@ def _ethernet_ipv4(to: _List) -> None:
     quoted = tcp(Net4("198.51.100.20", "192.0.2.10", fault="bad"), fault="bad").data
     add("icmp-quotes-bad-packet", icmp(net, b"\3\1\0\0\0\0\0\0" + quoted))
     _ethernet_ipv4_shapes(add)
+    _ethernet_tunnels(add)
 
 
 def _ethernet_ipv4_shapes(add: Callable[..., None]) -> None:
-    """Options, fragments, lengths that lie, link layers and tunnels."""
-    net, inner4, inner6 = Net4(), Net4("10.0.0.1", "10.0.0.2"), Net6("fd00::1", "fd00::2")
+    """Options, fragments, and lengths that lie."""
+    net, inner4 = Net4(), Net4("10.0.0.1", "10.0.0.2")
     add("ipv4-options", tcp(replace(net, options=b"\x94\4\0\0" + b"\1" * 4)))
     route = loose_source_route("203.0.113.1", "203.0.113.99")
     add("source-route", udp(replace(net, options=route, final="203.0.113.99")))
@@ -480,6 +485,10 @@ def _ethernet_ipv4_shapes(add: Callable[..., None]) -> None:
     )
     add("ah", net.carry(51, _ah(tcp(net))))
 
+
+def _ethernet_tunnels(add: Callable[..., None]) -> None:
+    """Tags, labels, sessions and tunnels."""
+    net, inner4, inner6 = Net4(), Net4("10.0.0.1", "10.0.0.2"), Net6("fd00::1", "fd00::2")
     add("vlan", ethernet(tcp(net), tags=[(0x8100, 7)]))
     add("qinq", ethernet(tcp(net), tags=[(0x88A8, 7), (0x8100, 8)]))
     add("old-qinq", ethernet(tcp(net), tags=[(0x9100, 7), (0x8100, 8)]))
@@ -724,28 +733,50 @@ def pcapng(packets: list[Packet], order: str = "<") -> bytes:
     return b"".join(parts)
 
 
-def captures() -> dict[str, bytes]:
-    """The captures of tests/data, by name."""
+def captured() -> dict[str, list[Packet]]:
+    """The packets of each capture in tests/data/captures."""
     everything = [packet for packet in packets() if len(packet.data) < 2000]
-    links = (ETHERNET, NULL, PPP, PPP_HDLC, PPPOE, RAW, CISCO_HDLC, LOOP, SLL, SLL2)
-    files = {
-        f"link-{link}.pcap": pcap(
-            [packet for packet in everything if packet.link == link],
-            link,
-            "<>"[i % 2],
-            nanoseconds=i % 3 == 1,
-        )
-        for i, link in enumerate(links)
-    }
-    files["all.pcapng"] = pcapng(everything)
-    files["all.pcapng.gz"] = gzip.compress(files["all.pcapng"], mtime=0)
+    links = dict.fromkeys(packet.link for packet in everything)
+    files = {f"link-{link}.pcap": [packet for packet in everything if packet.link == link] for link in links}
+    return {**files, "all.pcapng": everything, "all.pcapng.gz": everything}
+
+
+def captures() -> dict[str, bytes]:
+    """The bytes of each: every byte order and time resolution occurs."""
+    files = {}
+    for i, (name, some) in enumerate(captured().items()):
+        if name.endswith(".pcap"):
+            files[name] = pcap(some, some[0].link, "<>"[i % 2], nanoseconds=i % 3 == 1)
+        else:
+            whole = pcapng(some)
+            files[name] = gzip.compress(whole, mtime=0) if name.endswith(".gz") else whole
     return files
+
+
+def verdicts() -> str:
+    """What is expected of the captures, for the C tests: file, packet, layer, status, found and expected in hexadecimal.
+
+    "-" stands for nothing: a packet without a checksum, a field that is not there.
+    """
+
+    def words(number: int | None) -> str:
+        return "-" if number is None else f"{number:04x}"
+
+    lines = []
+    for name, some in captured().items():
+        for i, packet in enumerate(some):
+            expects = packet.expects or (Expect("-", "-"),)
+            lines += [
+                f"{name} {i} {e.layer} {e.status} {words(e.found)} {words(e.expected)}" for e in expects
+            ]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     CAPTURES.mkdir(parents=True, exist_ok=True)
     for name, data in captures().items():
         (CAPTURES / name).write_bytes(data)
+    (CAPTURES / "verdicts.txt").write_text(verdicts(), encoding="ascii")
 
 
 if __name__ == "__main__":

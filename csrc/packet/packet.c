@@ -47,7 +47,7 @@ struct parse {
     struct packet_check *checks;
     unsigned n_checks;
 
-    uint16_t ethertype;
+    uint16_t ethertype; /* of what is at `at` */
 
     /* The IP header in force. src and dst are what the pseudo header takes, which is not always what the header says. */
     uint8_t ip_version;
@@ -321,11 +321,14 @@ static enum next bsd_loopback(struct parse *p)
     }
     p->at += 4;
     switch (family) {
-    case 2:  /* IPv4 everywhere */
+    case 2: /* IPv4 everywhere */
+        p->ethertype = ETHERTYPE_IPV4;
+        return IP;
     case 10: /* IPv6 on Linux */
     case 24: /* NetBSD, OpenBSD */
     case 28: /* FreeBSD */
     case 30: /* macOS */
+        p->ethertype = ETHERTYPE_IPV6;
         return IP;
     default:
         return STOP;
@@ -350,7 +353,10 @@ static enum next ppp(struct parse *p)
     }
     switch (protocol) {
     case 0x0021:
+        p->ethertype = ETHERTYPE_IPV4;
+        return IP;
     case 0x0057:
+        p->ethertype = ETHERTYPE_IPV6;
         return IP;
     case 0x0281:
     case 0x0283:
@@ -571,7 +577,10 @@ static enum next ipv6(struct parse *p)
 
 static enum next ip(struct parse *p)
 {
-    const unsigned version = have(p, 1) ? *here(p) >> 4 : 4; /* nothing there at all: a truncated header, say */
+    if (!have(p, 1) && p->ethertype == ETHERTYPE_IPV6) {
+        return STOP; /* nothing is there; IPv4 would have had a checksum */
+    }
+    const unsigned version = have(p, 1) ? *here(p) >> 4 : 4;
     if (version == 6) {
         return ipv6(p);
     }
