@@ -119,7 +119,7 @@ static uint16_t equation_3(uint16_t checksum, const struct side *old, uint16_t o
 {
     const uint32_t total = (uint32_t)(uint16_t)~checksum + (uint16_t)~old_sum + new_sum;
     uint16_t sum = cksum_fold32(total);
-    if (sum == 0 && old->length != 0 && !all_ones(old)) {
+    if (sum == 0 && !all_ones(old)) {
         sum = 0xffff; /* some ~m is not 0, so neither is the sum: ~old_sum is only their other zero */
     }
     return (uint16_t)~sum;
@@ -168,8 +168,8 @@ PyObject *core_update_checksum(PyObject *module, PyObject *const *args, Py_ssize
         goto done;
     }
     const int odd = flags[0], udp = flags[1], full_sum_zero = flags[2];
-    if (udp && checksum == 0) {
-        result = PyLong_FromLong(0);
+    if (sides[0].length == 0 || (udp && checksum == 0)) { /* nothing changed, or there is nothing to change */
+        result = PyLong_FromSize_t(checksum);
         goto done;
     }
     uint16_t old_sum = core_sum_bytes(kernel, sides[0].bytes, sides[0].length, 0);

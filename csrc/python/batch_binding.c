@@ -47,7 +47,7 @@ static int take_array(PyObject *object, const char *name, struct array *array)
     PyObject *exporter = object;
     if (!PyObject_CheckBuffer(object)) {
         PyObject *numpy = PyImport_ImportModule("numpy");
-        array->made = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "asarray", "O", object);
+        array->made = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "asarray", "(O)", object);
         Py_XDECREF(numpy);
         if (array->made == NULL) {
             return -1;
