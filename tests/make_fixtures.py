@@ -115,7 +115,7 @@ class Net4:
 
     def pseudo(self, protocol: int, length: int) -> bytes:
         addresses = IPv4Address(self.src).packed + IPv4Address(self.final or self.dst).packed
-        return addresses + struct.pack("!BBH", 0, protocol, length & 0xFFFF)
+        return addresses + struct.pack("!BBH" if length <= 0xFFFF else "!BBI", 0, protocol, length)
 
     def carry(self, protocol: int, payload: Built) -> Built:
         length = 20 + len(self.options)
