@@ -101,6 +101,12 @@ CORE_FAST_METHOD(core_update_checksum);
 CORE_FAST_METHOD(core_raw_cksum_many);
 #undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
+CORE_METHOD(core_pseudo_header);
+CORE_METHOD(core_verify_packet);
+CORE_METHOD(core_fill_packet);
+CORE_METHOD(core_verify_packets);
+CORE_METHOD(core_capture_reader);
+CORE_METHOD(core_scan_capture);
 CORE_METHOD(core_kernel_table);
 CORE_METHOD(core_describe);
 CORE_METHOD(core_active_kernel_name);
@@ -114,12 +120,6 @@ CORE_METHOD(core_build_facts);
 CORE_METHOD(core_count_events);
 CORE_METHOD(core_decode_counters);
 CORE_METHOD(core_shared_object);
-CORE_METHOD(core_pseudo_header);
-CORE_METHOD(core_verify_packet);
-CORE_METHOD(core_fill_packet);
-CORE_METHOD(core_verify_packets);
-CORE_METHOD(core_capture_reader);
-CORE_METHOD(core_scan_capture);
 #undef CORE_METHOD
 
 /* packet_binding.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
