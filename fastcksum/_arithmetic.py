@@ -6,6 +6,7 @@ A *raw* sum is what :func:`fastcksum.raw_cksum` returns: 16 bits, words in host 
 
 from __future__ import annotations
 
+import copy
 import operator
 import sys
 from typing import TYPE_CHECKING, Self, SupportsIndex, final
@@ -113,9 +114,7 @@ class Checksum:
 
     def copy(self) -> Self:
         """Another object that stands where this one does; each then goes its own way."""
-        twin = type(self)(initial=self._raw)
-        twin._odd = self._odd
-        return twin
+        return copy.copy(self)
 
     def __repr__(self) -> str:
         return f"<fastcksum.Checksum 0x{self.hexdigest()}>"

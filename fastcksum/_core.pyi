@@ -5,7 +5,6 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, TypedDict, fin
 
 import numpy as np
 import numpy.typing as npt
-
 from typing_extensions import Buffer, CapsuleType
 
 from ._kernel import Kernel

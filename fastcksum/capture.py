@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO, FileIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -169,7 +171,7 @@ class _Decompressed:
 
 def _zstandard() -> Any:
     try:
-        import zstandard
+        import zstandard  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         raise ImportError(
             "reading zstd files needs the package zstandard: pip install 'fastcksum[capture]'"
@@ -220,12 +222,12 @@ def _looks_like(start: bytes) -> str:
     for magic, words in _LOOKS:
         if start.startswith(magic):
             return f"it looks like {words}"
-    if len(start) < 4:  # noqa: PLR2004 - the magic number of either format
+    if len(start) < 4:
         return f"it has {len(start)} bytes"
     try:
         text = start.decode()
     except UnicodeDecodeError as error:
-        text = start[: error.start].decode() if len(start) - error.start < 4 else "\0"  # noqa: PLR2004 - cut inside
+        text = start[: error.start].decode() if len(start) - error.start < 4 else "\0"
     if text.isprintable() or all(character.isprintable() or character.isspace() for character in text):
         return f"it looks like text that begins with {text[:20]!r}"
     return f"it begins with the bytes {start[:8].hex(' ')}"
@@ -242,7 +244,24 @@ class _Piece(NamedTuple):
     linktypes: npt.NDArray[np.uint16]
 
 
-_COLUMN_TYPES: Final = (np.int64, np.uint32, np.uint32, np.int64, np.uint16)
+_Columns: TypeAlias = tuple[
+    "npt.NDArray[np.int64]",
+    "npt.NDArray[np.uint32]",
+    "npt.NDArray[np.uint32]",
+    "npt.NDArray[np.int64]",
+    "npt.NDArray[np.uint16]",
+]
+
+
+def _columns(n: int) -> _Columns:
+    """Room for n packets."""
+    return (
+        np.empty(n, np.int64),
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+        np.empty(n, np.int64),
+        np.empty(n, np.uint16),
+    )
 
 
 class _Scanner:
@@ -252,7 +271,7 @@ class _Scanner:
         self.damage: str | None = None
         self._name = name
         self._reader = _core.capture_reader()
-        self._columns = tuple(np.empty(_ROOM, dtype) for dtype in _COLUMN_TYPES)
+        self._columns = _columns(_ROOM)
         self._packets = 0
         self._at = 0  # where in the window the next record begins
         self._needed = 0  # bytes of a window that would hold it
@@ -292,7 +311,15 @@ class _Scanner:
             self._packets += found
             self._at += taken
             if found:
-                yield _Piece(window, *(column[:found] for column in self._columns))
+                offsets, lengths, originals, times, linktypes = self._columns
+                yield _Piece(
+                    window,
+                    offsets[:found],
+                    lengths[:found],
+                    originals[:found],
+                    times[:found],
+                    linktypes[:found],
+                )
             if words is not None:
                 self.set_damage(words, where)
 
@@ -362,8 +389,7 @@ def read(path: str | os.PathLike[str]) -> Capture:
         scanner.set_damage(broken, len(data))
     _warn(name, scanner.damage)
     offsets, lengths, originals, times, linktypes = (
-        np.concatenate([np.empty(0, dtype), *(columns[i] for columns in found)])
-        for i, dtype in enumerate(_COLUMN_TYPES)
+        np.concatenate(parts) for parts in zip(_columns(0), *found, strict=True)
     )
     return Capture(data, offsets, lengths, originals, times.view("M8[ns]"), linktypes, scanner.damage)
 
@@ -381,7 +407,7 @@ class _File:
 
     @classmethod
     def at(cls, name: str) -> _File:
-        status = os.stat(name)
+        status = Path(name).stat()
         return cls(name, status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
     def pieces(self) -> Iterator[_Piece]:
@@ -450,15 +476,11 @@ class Report:
     def counts(self) -> dict[Status, int]:
         """How many checksums have each status."""
         by_status = self._table().sum(axis=0)
-        return {status: int(n) for status, n in zip(STATUSES, by_status, strict=True)}
+        return _by_status(by_status)
 
     def counts_by_layer(self) -> dict[str, dict[Status, int]]:
         """The same for each layer that occurs."""
-        return {
-            layer: {status: int(n) for status, n in zip(STATUSES, row, strict=True)}
-            for layer, row in zip(LAYERS, self._table(), strict=True)
-            if row.any()
-        }
+        return {layer: _by_status(row) for layer, row in zip(LAYERS, self._table(), strict=True) if row.any()}
 
     def _table(self) -> npt.NDArray[np.uint64]:
         return self._counts.reshape(-1, 8)[: len(LAYERS), : len(STATUSES)]
@@ -495,7 +517,7 @@ class Report:
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame, one verdict a row; found and expected are nullable integers. Needs pandas."""
         try:
-            import pandas as pd
+            import pandas as pd  # noqa: PLC0415 - an extra
         except ModuleNotFoundError:
             raise ImportError(
                 "Report.frame() needs the package pandas: pip install 'fastcksum[lab]'"
@@ -506,6 +528,11 @@ class Report:
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {status}" for status, n in self.counts().items() if n)
         return f"<Report: {self.packets:,} packets, {counts or 'no checksums'}>"
+
+
+def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:
+    statuses: tuple[Status, ...] = STATUSES
+    return dict(zip(statuses, counts.tolist(), strict=True))
 
 
 def _rows_of(piece: _Piece, i: int, number: int) -> Iterator[Row]:
@@ -558,11 +585,12 @@ def _verify_piece(piece: _Piece) -> tuple[bytes, bytes, bytes]:
     )
 
 
-def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | bool = False) -> Report:
+def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | bool | None = None) -> Report:
     """A verdict on every checksum of a capture.
 
     source    the path of a file as read() takes it, which is then read in pieces and not kept; or a Capture
-    progress  True draws a bar with tqdm; a function is called with the bytes of the file done, and all of them
+    progress  a function is called with the bytes of the file done, and all of them; None draws a bar on a terminal if
+              tqdm is installed, True draws one anyway, False none
 
     What a packet contains never raises anything: see packets.verify_packet. Damage and the errors for a file are those of
     read(); a Capture with a packet outside its data is a ValueError that names it.
@@ -575,36 +603,39 @@ def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | boo
         return Report(source, verdicts, unknown, source.damage)
 
     name = os.fspath(source)
-    if not stat.S_ISREG(os.stat(name).st_mode):
+    if not stat.S_ISREG(Path(name).stat().st_mode):
         return verify(read(name))  # it can be read only once, and the rows would need it again
     file_read = _File.at(name)
     scanner = _Scanner(name)
     verdicts = []
-    with _open(name) as file, _progress(progress, name) as report_progress:
+    with _open(name) as file, _progress(progress, name) as show:
         for piece in scanner.pieces(_open_stream(file)):
             verdicts.append(_verify_piece(piece))
             _unknown_links(piece.linktypes, unknown)
-            report_progress(file.tell(), file_read.size)
+            show(file.tell(), file_read.size)
     _warn(name, scanner.damage)
     return Report(file_read, verdicts, unknown, scanner.damage)
 
 
 @contextmanager
-def _progress(progress: Progress | bool, name: str) -> Iterator[Progress]:
+def _progress(progress: Progress | bool | None, name: str) -> Iterator[Progress]:
     """What to call with the bytes done and all bytes."""
-    if not isinstance(progress, bool):
+    if callable(progress):
         yield progress
         return
-    if not progress:
+    wanted = progress or (progress is None and sys.stderr is not None and sys.stderr.isatty())
+    try:
+        from tqdm import tqdm  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        if progress:
+            raise ImportError(
+                "a progress bar needs the package tqdm: pip install 'fastcksum[capture]'"
+            ) from None
+        wanted = False
+    if not wanted:
         yield lambda _done, _total: None
         return
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        raise ImportError(
-            "the progress bar needs the package tqdm: pip install 'fastcksum[capture]'"
-        ) from None
-    with tqdm(desc=os.path.basename(name), unit="B", unit_scale=True, leave=False) as bar:
+    with tqdm(desc=Path(name).name, unit="B", unit_scale=True, leave=False) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

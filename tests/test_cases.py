@@ -202,7 +202,9 @@ def _(given: Case) -> None:
     for piece in (given.input[:3], b"", given.input[3:]):
         stream.update(piece)
     assert stream.value == given.value
-    assert combine(combine(raw_cksum(given.input[:3]), 0, 3), raw_cksum(given.input[3:]), 3) == raw_cksum(given.input)
+    assert combine(combine(raw_cksum(given.input[:3]), 0, 3), raw_cksum(given.input[3:]), 3) == raw_cksum(
+        given.input
+    )
 
 
 @case("libpnet-769")
@@ -235,7 +237,9 @@ def _(given: Case) -> None:
 def _(given: Case) -> None:
     net, segment = from_pseudo_4(given)
     packet = carry(net, 17, segment[:6] + b"\x82\x33" + segment[8:])
-    verdict = verify_packet(packet)[1]  # what the field holds is the pseudo-header sum: the card was to complete it
+    verdict = verify_packet(packet)[
+        1
+    ]  # what the field holds is the pseudo-header sum: the card was to complete it
     assert (verdict.status, verdict.found, verdict.expected) == ("partial", 0x8233, given.value)
     verdict = verify_packet(carry(net, 17, segment[:6] + b"\x82\x34" + segment[8:]))[1]
     assert (verdict.status, verdict.found, verdict.expected) == ("bad", 0x8234, given.value)
@@ -284,7 +288,10 @@ def _(given: Case) -> None:
     net = Net6("2001:db8::10", "2001:db8:1::20")
     message = given.input[40:]
     check_transport(given, net.carry(58, make.Built(message)).data)
-    assert checksum(message, pseudo_header(given.input[:16], given.input[16:32], 58, len(message))) == given.value
+    assert (
+        checksum(message, pseudo_header(given.input[:16], given.input[16:32], 58, len(message)))
+        == given.value
+    )
 
 
 @case("ostinato-271")
@@ -302,7 +309,10 @@ def _(given: Case) -> None:
 @case("scapy-3074")
 def _(given: Case) -> None:
     segment = given.input[12:]
-    for options in (make.loose_source_route("192.168.1.1"), b"\1" + make.loose_source_route("10.0.0.1", "192.168.1.1")[:-1]):
+    for options in (
+        make.loose_source_route("192.168.1.1"),
+        b"\1" + make.loose_source_route("10.0.0.1", "192.168.1.1")[:-1],
+    ):
         check_transport(given, carry(Net4("127.0.0.1", "127.0.0.1", options=options), 17, segment))
 
 
@@ -318,7 +328,11 @@ def _(given: Case) -> None:
     net, segment = from_pseudo_4(given)
     packet = bytearray(carry(net, 17, segment))
     check_transport(given, bytes(packet))
-    for first in (0x6F, 0x4F, 0x44):  # a header longer than the packet, or shorter than any: an error, never a number
+    for first in (
+        0x6F,
+        0x4F,
+        0x44,
+    ):  # a header longer than the packet, or shorter than any: an error, never a number
         packet[0] = first
         with pytest.raises(ValueError, match=r"no header of tcp|computed"):
             transport_checksum(packet)
@@ -450,7 +464,7 @@ def _(given: Case) -> None:
     assert bytes(strided) == given.input
     for call in (checksum, verify, raw_cksum, verify_packet, fill_checksums, Checksum):
         with pytest.raises(BufferError, match=r"C-contiguous .* copy it first, for example with bytes\(\)"):
-            call(strided)  # type: ignore[operator]
+            call(strided)
     assert checksum(bytes(strided)) == given.value
 
 

@@ -38,7 +38,9 @@ each_whole_packet = pytest.mark.parametrize(  # the length on the wire of the ot
 
 def judge(packet: Packet) -> list[Verdict]:
     """As in a capture, where the length on the wire is known."""
-    return [verdict_of(item) for item in _core.verify_packet(packet.data, 0, None, packet.original, packet.link)]
+    return [
+        verdict_of(item) for item in _core.verify_packet(packet.data, 0, None, packet.original, packet.link)
+    ]
 
 
 @each_packet
@@ -67,7 +69,11 @@ def test_a_packet_anywhere_in_a_buffer(packet: Packet) -> None:
     moved = verify_packet(b"\x45" * 7 + packet.data, 7, link=packet.link)
     assert moved == [v if v.offset is None else v._replace(offset=v.offset + 7) for v in at]
     as_array = np.frombuffer(packet.data, np.uint8)
-    assert verify_packet(as_array, link=packet.link) == verify_packet(bytearray(packet.data), link=packet.link) == at
+    assert (
+        verify_packet(as_array, link=packet.link)
+        == verify_packet(bytearray(packet.data), link=packet.link)
+        == at
+    )
 
 
 @each_packet
@@ -114,7 +120,11 @@ def test_what_is_filled_in_is_good(packet: Packet) -> None:
 
 
 def test_good_packets_fill_to_themselves() -> None:
-    same = [packet for packet in PACKETS if packet.expects and all(e.status == "good" and e.found == e.expected for e in packet.expects)]
+    same = [
+        packet
+        for packet in PACKETS
+        if packet.expects and all(e.status == "good" and e.found == e.expected for e in packet.expects)
+    ]
     assert len(same) > 80
     for packet in same:
         assert fill_checksums(packet.data, link=packet.link) == packet.data, packet.name
@@ -133,7 +143,9 @@ def test_fill_gives_the_whole_input_back() -> None:
 
 def test_fill_works_from_the_inside_out() -> None:
     inner = Net4("10.0.0.1", "10.0.0.2")
-    packet = make.vxlan(Net4(), make.ethernet(make.gre(inner, make.udp(Net6("fd00::1", "fd00::2")), 0x86DD)), "good")
+    packet = make.vxlan(
+        Net4(), make.ethernet(make.gre(inner, make.udp(Net6("fd00::1", "fd00::2")), 0x86DD)), "good"
+    )
     spoilt = bytearray(packet.data)
     for expect in packet.expects:
         assert expect.offset is not None
@@ -208,7 +220,11 @@ def test_pseudo_headers() -> None:
 @pytest.mark.parametrize("net", [Net4(), Net6()], ids=["ipv4", "ipv6"])
 def test_addresses_of_any_kind(net: make.Net, as_type: Any) -> None:
     def give(text: str) -> Any:
-        return as_type(text) if as_type in {str, ipaddress.ip_address} else as_type(ipaddress.ip_address(text).packed)
+        return (
+            as_type(text)
+            if as_type in {str, ipaddress.ip_address}
+            else as_type(ipaddress.ip_address(text).packed)
+        )
 
     assert pseudo_header(give(net.src), give(net.dst), 17, 8) == raw(net.pseudo(17, 8))
 
@@ -221,7 +237,11 @@ def test_a_pseudo_header_starts_the_sum() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        (("192.0.2.1", "2001:db8::1", 6, 0), ValueError, "must be of one IP version, not 192.0.2.1 and 2001:db8::1"),
+        (
+            ("192.0.2.1", "2001:db8::1", 6, 0),
+            ValueError,
+            "must be of one IP version, not 192.0.2.1 and 2001:db8::1",
+        ),
         ((b"abc", b"abc", 6, 0), ValueError, r"src must have 4 bytes \(IPv4\) or 16 \(IPv6\), not 3"),
         (("192.0.2.1", "192.0.2.300", 6, 0), ValueError, "192.0.2.300"),
         (("192.0.2.1", "192.0.2.3", 256, 0), ValueError, r"protocol must be in 0\.\.255"),
@@ -243,10 +263,19 @@ def test_pseudo_header_refuses(arguments: tuple[Any, ...], error: type[Exception
 @pytest.mark.parametrize("function", [verify_packet, fill_checksums, transport_checksum])
 def test_links(function: Any) -> None:
     tcp = make.tcp(Net4())
-    for link, packet in (("ip", tcp), (101, tcp), (12, tcp), (228, tcp), (np.int8(1), make.ethernet(tcp)), ("ethernet", make.ethernet(tcp))):
+    for link, packet in (
+        ("ip", tcp),
+        (101, tcp),
+        (12, tcp),
+        (228, tcp),
+        (np.int8(1), make.ethernet(tcp)),
+        ("ethernet", make.ethernet(tcp)),
+    ):
         function(packet.data, link=link)
     for link in ("ETHERNET", "1", 147, -1, 1 << 80):
-        with pytest.raises(ValueError, match="link must be 'ip', 'ethernet' or one of the link types 0, 1, 9,"):
+        with pytest.raises(
+            ValueError, match="link must be 'ip', 'ethernet' or one of the link types 0, 1, 9,"
+        ):
             function(tcp.data, link=link)
     with pytest.raises(TypeError):
         function(tcp.data, link=1.0)
@@ -307,7 +336,12 @@ def test_ethernet_with_ipv6_in_an_ipv4_type() -> None:
 
 
 def test_mpls_without_ip() -> None:
-    assert verify_packet(make.ethernet(make.mpls(make.Built(b"\0\0\0\0" + b"x" * 40)), 0x8847).data, link="ethernet") == []
+    assert (
+        verify_packet(
+            make.ethernet(make.mpls(make.Built(b"\0\0\0\0" + b"x" * 40)), 0x8847).data, link="ethernet"
+        )
+        == []
+    )
 
 
 def test_pppoe_discovery_and_other_versions() -> None:
@@ -319,7 +353,10 @@ def test_pppoe_discovery_and_other_versions() -> None:
 def test_a_port_of_vxlan_without_vxlan() -> None:
     """A client whose own port is 4789 gets DNS, not VXLAN."""
     answer = b"\x12\x34\x81\x80\0\1\0\1\0\0\0\0" + b"x" * 40
-    assert [v.layer for v in verify_packet(make.udp(Net4(), answer, ports=(53, 4789)).data)] == ["ipv4", "udp"]
+    assert [v.layer for v in verify_packet(make.udp(Net4(), answer, ports=(53, 4789)).data)] == [
+        "ipv4",
+        "udp",
+    ]
 
 
 def test_vrrp_and_ospf_of_other_versions() -> None:
