@@ -298,8 +298,10 @@ def plain_gre(net: Net, inner: Built, protocol: int = 0x0800, flags: int = 0, re
     return net.carry(47, inner.behind(struct.pack("!HH", flags, protocol) + rest))
 
 
-def vxlan(net: Net, frame: Built, fault: str = "none") -> Built:
-    return udp(net, frame.behind(b"\x08\0\0\0\0\0\x2a\0"), fault, ports=(50000, 4789))
+def vxlan(
+    net: Net, frame: Built, fault: str = "none", header: bytes = b"\x08\0\0\0\0\0\x2a\0", port: int = 4789
+) -> Built:
+    return udp(net, frame.behind(header), fault, ports=(50000, port))
 
 
 def l2tp(net: Net, ppp: Built, flags: int = 0x4002) -> Built:
@@ -515,6 +517,8 @@ def _ethernet_tunnels(add: Callable[..., None]) -> None:
     )
     add("vxlan", vxlan(net, ethernet(tcp(inner4))))
     add("vxlan-checksum", vxlan(net, ethernet(tcp(inner4), tags=[(0x8100, 3)]), "good"))
+    add("vxlan-gpe-ip", vxlan(net, tcp(inner6), "good", b"\x0c\0\0\2\0\0\x2a\0", 4790))
+    add("vxlan-gpe-ethernet", vxlan(net, ethernet(tcp(inner4)), "good", b"\x0c\0\0\3\0\0\x2a\0", 4790))
     add("vxlan-inner-bad", vxlan(net, ethernet(udp(inner4, fault="bad"))))
     for flags in (0x0002, 0x4002, 0x4802, 0x4202):
         add(f"l2tp-{flags:04x}", l2tp(net, tcp(inner6).behind(b"\xff\3\0\x57"), flags))

@@ -352,11 +352,10 @@ def test_pppoe_discovery_and_other_versions() -> None:
 
 def test_a_port_of_vxlan_without_vxlan() -> None:
     """A client whose own port is 4789 gets DNS, not VXLAN."""
-    answer = b"\x12\x34\x81\x80\0\1\0\1\0\0\0\0" + b"x" * 40
-    assert [v.layer for v in verify_packet(make.udp(Net4(), answer, ports=(53, 4789)).data)] == [
-        "ipv4",
-        "udp",
-    ]
+    for number in (b"\x12\x34", b"\x1a\x34", b"\x1c\x34"):  # with the bits of VXLAN's flags and without
+        answer = number + b"\x81\x80\0\1\0\1\0\0\0\0" + b"x" * 40
+        verdicts = verify_packet(make.udp(Net4(), answer, ports=(53, 4789)).data)
+        assert [verdict.layer for verdict in verdicts] == ["ipv4", "udp"]
 
 
 def test_vrrp_and_ospf_of_other_versions() -> None:

@@ -639,8 +639,8 @@ static enum next whole_payload(struct parse *p, enum packet_layer layer, bool ps
 /* What UDP carries, by its ports; `at` and `end` are those of its payload. */
 static enum next udp_payload(const struct parse *p, unsigned from, unsigned to)
 {
-    /* 8472 is what Linux used before 4789 was given. A header with any other flag or reserved bit is something else's. */
-    if ((to == 4789 || to == 8472) && have(p, 8) && (here(p)[0] & 0x7f) == 0x08 && here(p)[7] == 0) {
+    /* 8472 is what Linux used before 4789 was given; 4790 has the generic extension. The flag must be set (RFC 7348). */
+    if ((to == 4789 || to == 8472 || to == 4790) && have(p, 8) && (here(p)[0] & 0x08)) {
         return VXLAN;
     }
     return from == 1701 || to == 1701 ? L2TP : STOP;
@@ -823,10 +823,15 @@ static enum next gre(struct parse *p)
     return p->ethertype > 1500 ? ETHERTYPE : STOP;
 }
 
+/* An Ethernet frame, unless the generic extension says which other protocol it is. */
 static enum next vxlan(struct parse *p)
 {
+    const unsigned flags = here(p)[0], protocol = here(p)[3];
     p->at += 8;
-    return ETHERNET;
+    if (!(flags & 0x04) || protocol == 3) {
+        return ETHERNET;
+    }
+    return protocol == 1 || protocol == 2 ? IP : STOP;
 }
 
 /* Data messages of L2TP version 2 (RFC 2661); control messages carry no packet. */
