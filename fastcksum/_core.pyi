@@ -109,15 +109,17 @@ def verify_packet(
 ) -> list[_Verdict]: ...
 def fill_packet(buf: Buffer, offset: SupportsIndex, link: int, /) -> bytes: ...
 
-# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), verdicts of each code (256 uint64)
+# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types.
+# counts, 256 numbers, goes up by the verdicts of each code.
 def verify_packets(
     data: Buffer,
     offsets: npt.NDArray[np.int64],
     lengths: npt.NDArray[np.uint32],
     original_lengths: npt.NDArray[np.uint32],
     linktypes: npt.NDArray[np.uint16],
+    counts: npt.NDArray[np.uint64],
     /,
-) -> tuple[bytes, bytes, bytes]: ...
+) -> tuple[bytes, bytes, int]: ...
 
 # A capsule that keeps where a reading of a capture stands.
 def capture_reader() -> CapsuleType: ...

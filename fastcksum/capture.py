@@ -35,7 +35,7 @@ __all__ = ["Capture", "CaptureWarning", "Report", "Row", "read", "verify"]
 Progress: TypeAlias = Callable[[int, int], object]
 """Called now and then with the bytes of the file that are done, and all of them."""
 
-_PIECE: Final = 1 << 20
+_PIECE: Final = 1 << 19
 """Bytes read at a time: small enough to be summed while they are in the second-level cache."""
 
 _ROOM: Final = 1 << 14
@@ -446,6 +446,33 @@ def _column(array: npt.ArrayLike, dtype: type[np.integer[Any]], name: str) -> np
     return given.astype(dtype)
 
 
+class _Tally:
+    """The verdicts on the pieces of a capture."""
+
+    def __init__(self) -> None:
+        self.per_packet: list[bytes] = []
+        self.codes: list[bytes] = []
+        self.counts = np.zeros(1 << 8, np.uint64)
+        self.unknown_links: dict[int, int] = {}
+
+    def add(self, piece: _Piece) -> None:
+        per_packet, codes, unknown = _core.verify_packets(
+            piece.data,
+            piece.offsets,
+            piece.lengths,
+            piece.original_lengths,
+            piece.linktypes,
+            self.counts,
+        )
+        self.per_packet.append(per_packet)
+        self.codes.append(codes)
+        if unknown:
+            numbers, counts = np.unique(piece.linktypes, return_counts=True)
+            for number, n in zip(numbers.tolist(), counts.tolist(), strict=True):
+                if number not in LINKS:
+                    self.unknown_links[number] = self.unknown_links.get(number, 0) + n
+
+
 class Report:
     """The verdicts on a capture.
 
@@ -456,21 +483,13 @@ class Report:
     damage         words that say where and how the file is damaged; None if it is whole
     """
 
-    def __init__(
-        self,
-        source: Capture | _File,
-        verdicts: list[tuple[bytes, bytes, bytes]],
-        unknown_links: dict[int, int],
-        damage: str | None,
-    ) -> None:
+    def __init__(self, source: Capture | _File, tally: _Tally, damage: str | None) -> None:
         self._source = source
-        self.per_packet = np.frombuffer(b"".join(verdict[0] for verdict in verdicts), np.uint8)
-        self.codes = np.frombuffer(b"".join(verdict[1] for verdict in verdicts), np.uint8)
-        self._counts = np.zeros(1 << 8, np.uint64)
-        for verdict in verdicts:
-            self._counts += np.frombuffer(verdict[2], np.uint64)
+        self._counts = tally.counts
+        self.per_packet = np.frombuffer(b"".join(tally.per_packet), np.uint8)
+        self.codes = np.frombuffer(b"".join(tally.codes), np.uint8)
         self.packets = len(self.per_packet)
-        self.unknown_links = unknown_links
+        self.unknown_links = tally.unknown_links
         self.damage = damage
 
     def counts(self) -> dict[Status, int]:
@@ -568,23 +587,6 @@ def _address_text(address: bytes | None) -> str | None:
     return socket.inet_ntop(socket.AF_INET if len(address) == 4 else socket.AF_INET6, address)
 
 
-def _unknown_links(linktypes: npt.NDArray[np.uint16], into: dict[int, int]) -> None:
-    """Counts the packets of link types that are not understood."""
-    if len(linktypes) and (linktypes == linktypes[0]).all():
-        numbers, counts = linktypes[:1], np.array([len(linktypes)])
-    else:
-        numbers, counts = np.unique(linktypes, return_counts=True)
-    for number, n in zip(numbers.tolist(), counts.tolist(), strict=True):
-        if number not in LINKS:
-            into[number] = into.get(number, 0) + n
-
-
-def _verify_piece(piece: _Piece) -> tuple[bytes, bytes, bytes]:
-    return _core.verify_packets(
-        piece.data, piece.offsets, piece.lengths, piece.original_lengths, piece.linktypes
-    )
-
-
 def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | bool | None = None) -> Report:
     """A verdict on every checksum of a capture.
 
@@ -595,26 +597,22 @@ def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | boo
     What a packet contains never raises anything: see packets.verify_packet. Damage and the errors for a file are those of
     read(); a Capture with a packet outside its data is a ValueError that names it.
     """
-    unknown: dict[int, int] = {}
+    tally = _Tally()
     if isinstance(source, Capture):
-        whole = _whole(source)
-        verdicts = [_verify_piece(whole)]
-        _unknown_links(whole.linktypes, unknown)
-        return Report(source, verdicts, unknown, source.damage)
+        tally.add(_whole(source))
+        return Report(source, tally, source.damage)
 
     name = os.fspath(source)
     if not stat.S_ISREG(Path(name).stat().st_mode):
         return verify(read(name))  # it can be read only once, and the rows would need it again
     file_read = _File.at(name)
     scanner = _Scanner(name)
-    verdicts = []
     with _open(name) as file, _progress(progress, name) as show:
         for piece in scanner.pieces(_open_stream(file)):
-            verdicts.append(_verify_piece(piece))
-            _unknown_links(piece.linktypes, unknown)
+            tally.add(piece)
             show(file.tell(), file_read.size)
     _warn(name, scanner.damage)
-    return Report(file_read, verdicts, unknown, scanner.damage)
+    return Report(file_read, tally, scanner.damage)
 
 
 @contextmanager
@@ -623,22 +621,26 @@ def _progress(progress: Progress | bool | None, name: str) -> Iterator[Progress]
     if callable(progress):
         yield progress
         return
-    wanted = progress or (progress is None and sys.stderr is not None and sys.stderr.isatty())
-    try:
-        from tqdm import tqdm  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        if progress:
-            raise ImportError(
-                "a progress bar needs the package tqdm: pip install 'fastcksum[capture]'"
-            ) from None
-        wanted = False
-    if not wanted:
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    make_bar = _tqdm(required=progress is True) if progress or (progress is None and on_terminal) else None
+    if make_bar is None:
         yield lambda _done, _total: None
         return
-    with tqdm(desc=Path(name).name, unit="B", unit_scale=True, leave=False) as bar:
+    with make_bar(desc=Path(name).name, unit="B", unit_scale=True, leave=False) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
         yield show
+
+
+def _tqdm(*, required: bool) -> Any:
+    """tqdm.tqdm; None if it isn't installed and isn't required."""
+    try:
+        from tqdm import tqdm  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        if not required:
+            return None
+        raise ImportError("a progress bar needs the package tqdm: pip install 'fastcksum[capture]'") from None
+    return tqdm

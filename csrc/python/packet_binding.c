@@ -291,7 +291,8 @@ struct batch {
     size_t n;
     unsigned char *per_packet; /* verdicts of each packet */
     struct growing codes;
-    uint64_t counts[256]; /* of each code */
+    uint64_t *counts; /* of each code */
+    size_t unknown;   /* packets of link types that are not understood */
     size_t bad_index;
     int64_t bad_offset;
     uint32_t bad_length;
@@ -323,31 +324,46 @@ static enum batch_end verify_batch(cksum_fn *fn, struct batch *batch)
             batch->codes.bytes[batch->codes.n + at] = code;
             batch->counts[code]++;
         }
+        batch->unknown += n == 0 && !packet_link_known(batch->links[i]);
         batch->codes.n += n;
         batch->per_packet[i] = (unsigned char)n;
     }
     return WHOLE;
 }
 
-/* (data, offsets, lengths, original lengths, links) -> (verdicts of each packet, codes, counts of each code), as bytes. */
+/*
+ * (data, offsets, lengths, original lengths, links, counts) -> (verdicts of each packet, codes, packets of unknown link
+ * types); the first two as bytes, and counts, 256 uint64, goes up by the number of each code.
+ */
 PyObject *core_verify_packets(PyObject *module, PyObject *args)
 {
-    PyObject *result = NULL, *objects[5], *per_packet = NULL;
-    static const char *const names[] = {"data", "offsets", "lengths", "original_lengths", "linktypes"};
-    static const Py_ssize_t sizes[] = {1, sizeof(int64_t), sizeof(uint32_t), sizeof(uint32_t), sizeof(uint16_t)};
-    Py_buffer views[5] = {{0}};
+    enum { COLUMNS = 5, COUNTS = 5, ARGUMENTS = 6 };
+    PyObject *result = NULL, *objects[ARGUMENTS], *per_packet = NULL;
+    static const char *const names[] = {"data", "offsets", "lengths", "original_lengths", "linktypes", "counts"};
+    static const Py_ssize_t sizes[] = {
+        1, sizeof(int64_t), sizeof(uint32_t), sizeof(uint32_t), sizeof(uint16_t), sizeof(uint64_t),
+    };
+    Py_buffer views[ARGUMENTS] = {{0}};
     struct batch batch = {0};
     enum batch_end end;
     const struct cksum_kernel *kernel;
 
-    if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4])) {
+    if (!PyArg_ParseTuple(args, "OOOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[COUNTS])) {
         return NULL;
     }
     if (core_get_buffer(objects[0], &views[0]) < 0) {
         views[0].obj = NULL;
         goto done;
     }
-    for (int i = 1; i < 5; i++) {
+    if (take_column(objects[COUNTS], names[COUNTS], sizes[COUNTS], true, &views[COUNTS]) < 0) {
+        goto done;
+    }
+    if (views[COUNTS].shape[0] != 256) {
+        PyErr_Format(PyExc_ValueError, "counts must have 256 elements, not %zd", views[COUNTS].shape[0]);
+        goto done;
+    }
+    for (int i = 1; i < COLUMNS; i++) {
         if (take_column(objects[i], names[i], sizes[i], false, &views[i]) < 0) {
             goto done;
         }
@@ -363,6 +379,7 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
     batch.lengths = views[2].buf;
     batch.originals = views[3].buf;
     batch.links = views[4].buf;
+    batch.counts = views[COUNTS].buf;
     batch.n = (size_t)views[1].shape[0];
     kernel = core_active_kernel(module);
     per_packet = kernel == NULL ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)batch.n);
@@ -380,13 +397,13 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
                      "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
                      batch.bad_index, (long long)batch.bad_offset, (unsigned long)batch.bad_length, batch.size);
     } else {
-        result = Py_BuildValue("Oy#y#", per_packet, batch.codes.bytes, (Py_ssize_t)batch.codes.n, (char *)batch.counts,
-                               (Py_ssize_t)sizeof batch.counts);
+        result =
+            Py_BuildValue("Oy#n", per_packet, batch.codes.bytes, (Py_ssize_t)batch.codes.n, (Py_ssize_t)batch.unknown);
     }
 done:
     free(batch.codes.bytes);
     Py_XDECREF(per_packet);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < ARGUMENTS; i++) {
         if (views[i].obj != NULL) {
             PyBuffer_Release(&views[i]);
         }
