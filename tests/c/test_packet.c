@@ -115,8 +115,8 @@ static void scan(const unsigned char *data, size_t size, size_t window, struct r
 static unsigned judge(const unsigned char *data, const struct records *records, size_t i, struct packet_check *checks)
 {
     unsigned char *packet = exact_copy(data + records->offsets[i], records->lengths[i]);
-    const unsigned n = packet_verify(kernel(), packet, records->lengths[i], records->original_lengths[i],
-                                     records->links[i], checks);
+    const unsigned n =
+        packet_verify(kernel(), packet, records->lengths[i], records->original_lengths[i], records->links[i], checks);
     CHECK(n <= PACKET_MAX_CHECKS, "%u checks", n);
     for (unsigned at = 0; at < n; at++) {
         CHECK(!checks[at].pending && checks[at].status < PACKET_STATUS_COUNT, "check %u has no verdict", at);
@@ -186,7 +186,8 @@ static void test_verdicts(void)
     FILE *file = fopen(path, "r");
     CHECK(file != NULL, "%s can't be opened", path);
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        CHECK(sscanf(line, "%63s %u %15s %15s %7s %7s", name, &number, layer, status, found, expected) == 6, "%s", line);
+        CHECK(sscanf(line, "%63s %u %15s %15s %7s %7s", name, &number, layer, status, found, expected) == 6, "%s",
+              line);
         if (strstr(name, ".gz") != NULL) {
             continue;
         }
