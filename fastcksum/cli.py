@@ -1,7 +1,7 @@
-"""The command line: fastcksum perf | compare | kernels | host | check | sum.
+"""The command line: fastcksum perf | compare | kernels | host | check | sum | verify.
 
-Exit status: 0; 1 when what was asked is false (a kernel is wrong); 2 when it can't be done, with the reason on
-standard error.
+Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
+the reason on standard error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ._kernel import Kernel
+    from .capture import Report, Row
     from .lab import Sweep
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
@@ -59,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum):
+    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum, _add_verify):
         add(commands)
     return parser
 
@@ -451,3 +453,97 @@ def _pieces(stream: BinaryIO) -> Iterator[memoryview]:
 def checksum_of(raw: int) -> int:
     """The complement of a raw sum, as the big-endian number that packets carry."""
     return int.from_bytes((raw ^ 0xFFFF).to_bytes(2, sys.byteorder), "big")
+
+
+# verify
+
+
+def _add_verify(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "verify",
+        _verify,
+        "judge every checksum in capture files (pcap, pcapng; gzip, zstd): counts, and each bad one; "
+        "exit 1 if one is bad",
+        "fastcksum verify --all dump.pcap",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a capture; - is standard input")
+    parser.add_argument("--all", action="store_true", help="every checksum, not only the bad ones")
+    parser.add_argument(
+        "--json", action="store_true", help="a list of {file, packets, counts, layers, ..., rows} as JSON"
+    )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    status, reports = 0, []
+    for name in options.files:
+        try:
+            report = _report_on(name)
+        except OSError as error:
+            print(f"fastcksum: {name}: {error.strerror}", file=sys.stderr)
+            status = 2
+            continue
+        except ValueError as error:
+            print(f"fastcksum: {error}", file=sys.stderr)
+            status = 2
+            continue
+        if report.damage is not None:
+            print(f"fastcksum: {name} is {report.damage}", file=sys.stderr)
+        status = status or int(report.counts()["bad"] > 0)
+        if options.json:
+            reports.append(report_as_json(name, report, every=options.all))
+        else:
+            _print_report(name, report, every=options.all)
+    if options.json:
+        _print_json(reports)
+    return status
+
+
+def _report_on(name: str) -> Report:
+    from . import capture  # noqa: PLC0415 - NumPy is for those who verify
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", capture.CaptureWarning)  # the report says the same
+        return capture.verify("/dev/stdin" if name == "-" else name)
+
+
+def _wanted_rows(report: Report, *, every: bool) -> Iterator[Row]:
+    return report.iter_rows() if every else report.iter_rows("bad")
+
+
+def _print_report(name: str, report: Report, *, every: bool) -> None:
+    print(f"{name}: {report.packets:,} packets, {sum(report.counts().values()):,} checksums")
+    for link, n in report.unknown_links.items():
+        print(f"  {n:,} packets are of link type {link}, which is not understood")
+    layers = report.counts_by_layer()
+    if layers:
+        table = [["", *report.counts()]]
+        table += [[layer, *(f"{n:,}" for n in counts.values())] for layer, counts in layers.items()]
+        table.append(["all", *(f"{n:,}" for n in report.counts().values())])
+        for line in table:
+            print("  " + line[0].ljust(8) + "".join(cell.rjust(14) for cell in line[1:]))
+    for row in _wanted_rows(report, every=every):
+        print("  " + row_as_text(row))
+
+
+def row_as_text(row: Row) -> str:
+    """One checksum on one line."""
+    found = "" if row.found is None else f", found {row.found:#06x}"
+    expected = "" if row.expected is None or row.expected == row.found else f", expected {row.expected:#06x}"
+    between = f"{row.src or '?'} > {row.dst or '?'}"
+    reason = f" ({row.reason})" if row.reason else ""
+    return f"packet {row.packet}  {row.time}  {row.layer}  {between}: {row.status}{found}{expected}{reason}"
+
+
+def report_as_json(name: str, report: Report, *, every: bool) -> dict[str, Any]:
+    """What verify says of a file. A time that the file doesn't give is null."""
+    rows = (row._asdict() for row in _wanted_rows(report, every=every))
+    return {
+        "file": name,
+        "packets": report.packets,
+        "counts": report.counts(),
+        "layers": report.counts_by_layer(),
+        "unknown_links": {str(link): n for link, n in report.unknown_links.items()},
+        "damage": report.damage,
+        "rows": [{**row, "time": None if row["time"] != row["time"] else str(row["time"])} for row in rows],
+    }

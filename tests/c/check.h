@@ -24,5 +24,6 @@ void test_thresholds(void);
 void test_fullest_lanes(void);
 void test_wrapping(void);
 void test_beyond_4_gib(void);
+void test_packet(void);
 
 #endif
