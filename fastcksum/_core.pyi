@@ -1,8 +1,10 @@
-"""The C extension: raw sums, the kernel registry, the bench. Everything but raw_cksum is private to the package."""
+"""The C extension: sums, packets, the kernel registry, the bench. What fastcksum/__init__.py exports is public."""
 
 from collections.abc import Sequence
-from typing import Any, Final, TypedDict, final
+from typing import Any, Final, Literal, SupportsIndex, TypeAlias, TypedDict, final
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType
 
 from ._kernel import Kernel
@@ -46,6 +48,97 @@ def raw_cksum(
     length: int | None = None,
     kernel: str | Kernel | None = None,
 ) -> int: ...
+def raw_cksum_many(
+    buf: Buffer,
+    offsets: npt.ArrayLike,
+    lengths: npt.ArrayLike,
+    initial: npt.ArrayLike | None = None,
+    *,
+    out: npt.NDArray[np.uint16] | None = None,
+    kernel: str | Kernel | None = None,
+) -> npt.NDArray[np.uint16]: ...
+def checksum(
+    buf: Buffer,
+    initial: SupportsIndex = 0,
+    /,
+    *,
+    offset: SupportsIndex = 0,
+    length: SupportsIndex | None = None,
+) -> int: ...
+def verify(
+    buf: Buffer,
+    initial: SupportsIndex = 0,
+    /,
+    *,
+    offset: SupportsIndex = 0,
+    length: SupportsIndex | None = None,
+) -> bool: ...
+def update_checksum(
+    checksum: SupportsIndex,
+    old: Buffer | SupportsIndex,
+    new: Buffer | SupportsIndex,
+    /,
+    *,
+    odd: bool = False,
+    udp: bool = False,
+    full_sum_zero: bool = False,
+) -> int: ...
+
+# Packets and captures.
+LAYERS: Final[tuple[str, ...]]
+STATUSES: Final[
+    tuple[Literal["good"], Literal["bad"], Literal["partial"], Literal["none"], Literal["unchecked"]]
+]
+REASONS: Final[tuple[str, ...]]
+LINKS: Final[tuple[int, ...]]
+NO_CAPTURE: Final[str]  # the damage of a file that is no capture at all
+
+# layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst
+_Verdict: TypeAlias = tuple[
+    int, int, int | None, int | None, int | None, int, int, bytes | None, bytes | None
+]
+
+def pseudo_header(src: bytes, dst: bytes, protocol: int, length: SupportsIndex, /) -> int: ...
+def verify_packet(
+    buf: Buffer,
+    offset: SupportsIndex,
+    length: SupportsIndex | None,
+    original_length: SupportsIndex | None,
+    link: int,
+    /,
+) -> list[_Verdict]: ...
+def fill_packet(buf: Buffer, offset: SupportsIndex, link: int, /) -> bytes: ...
+
+# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types.
+# counts, 256 numbers, goes up by the verdicts of each code.
+def verify_packets(
+    data: Buffer,
+    offsets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint32],
+    original_lengths: npt.NDArray[np.uint32],
+    linktypes: npt.NDArray[np.uint16],
+    counts: npt.NDArray[np.uint64],
+    /,
+) -> tuple[bytes, bytes, int]: ...
+
+# A capsule that keeps where a reading of a capture stands.
+def capture_reader() -> CapsuleType: ...
+
+# Fills the columns with the records in window[start:stop] -> (records, bytes taken, size of a window that would hold the
+# next record or 0, damage in words or None, its offset in the file). final: the file ends with this window.
+def scan_capture(
+    reader: CapsuleType,
+    window: Buffer,
+    start: int,
+    stop: int,
+    final: bool,
+    offsets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint32],
+    original_lengths: npt.NDArray[np.uint32],
+    times: npt.NDArray[np.int64],
+    linktypes: npt.NDArray[np.uint16],
+    /,
+) -> tuple[int, int, int, str | None, int]: ...
 
 # The registry. A "kernel" argument below is a name, a Kernel, or a capsule.
 def kernel_table() -> list[_Description]: ...

@@ -1,7 +1,7 @@
-"""The command line: fastcksum perf | kernels | host | check | sum.
+"""The command line: fastcksum perf | compare | kernels | host | check | sum | verify.
 
-Exit status: 0; 1 when what was asked is false (a kernel is wrong); 2 when it can't be done, with the reason on
-standard error.
+Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
+the reason on standard error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ._kernel import Kernel
+    from .capture import Report, Row
     from .lab import Sweep
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
@@ -59,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_perf, _add_kernels, _add_host, _add_check, _add_sum):
+    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum, _add_verify):
         add(commands)
     return parser
 
@@ -123,6 +125,17 @@ def _add_perf(commands: Commands) -> None:
         metavar="NAMES",
         help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
     )
+    _add_plan(parser, placements=1)
+    parser.add_argument(
+        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"
+    )
+
+
+def _add_plan(parser: argparse.ArgumentParser, *, placements: int) -> None:
+    """The options of everything that sweeps."""
     parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
     parser.add_argument(
         "--offsets",
@@ -131,25 +144,69 @@ def _add_perf(commands: Commands) -> None:
         default=[0, 1],
         help="how far off alignment (default: 0,1)",
     )
+    parser.add_argument(
+        "--mode", default="throughput", metavar="MODE", help="throughput (default), latency, mixed"
+    )
+    parser.add_argument(
+        "--lengths",
+        type=mixes,
+        metavar="MIXES",
+        help="of mode mixed: imix and ranges (default: imix,1-32,1-128,1-1500)",
+    )
+    parser.add_argument("--cache", default="hot", metavar="SET", help="hot (default), l2, l3, dram, cold")
+    parser.add_argument(
+        "--form", default="plain", metavar="FORM", help="plain (default), dpdk: ten blocks, as dpdk-test does"
+    )
     parser.add_argument("--rounds", type=int, default=60, metavar="N", help="samples a cell (default: 60)")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of the bytes and the order (default: a new one)"
+        "--placements",
+        type=int,
+        default=placements,
+        metavar="N",
+        help=f"places in a page at which the code is linked (default: {placements})",
     )
     parser.add_argument(
-        "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"
+        "--processes", type=int, default=1, metavar="N", help="processes, one after another (default: 1)"
     )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+
+
+def mixes(text: str) -> dict[str, Any]:
+    """The mixes of a list such as imix,1-128: what mode mixed takes as lengths."""
+    from .lab import IMIX  # noqa: PLC0415 - NumPy is for those who measure
+
+    found: dict[str, Any] = {}
+    for part in names(text):
+        span = re.fullmatch(r"(\d+)-(\d+)", part)
+        if part == "imix":
+            found[part] = IMIX
+        elif span is not None and int(span[1]) <= int(span[2]):
+            found[f"{span[1]}..{span[2]}"] = (int(span[1]), int(span[2]))
+        else:
+            raise argparse.ArgumentTypeError(f"{part!r} is neither imix nor a range such as 1-128")
+    return found
+
+
+def _plan_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments that sweep() and compare() share."""
+    lengths = options.lengths
+    if options.mode == "mixed" and lengths is None:
+        lengths = mixes("imix,1-32,1-128,1-1500")
+    same = ("offsets", "mode", "cache", "form", "rounds", "placements", "processes", "seed")
+    plan = {name: getattr(options, name) for name in same}
+    if options.sizes is not None:
+        plan["sizes"] = options.sizes
+    return {**plan, "lengths": lengths}
 
 
 def _perf(options: argparse.Namespace) -> int:
     from . import lab  # noqa: PLC0415 - NumPy is for those who measure
 
-    sweep = lab.sweep(
-        options.kernels,
-        lab.DPDK_SIZES if options.sizes is None else options.sizes,
-        options.offsets,
-        rounds=options.rounds,
-        seed=options.seed,
-    )
+    sweep = lab.sweep(options.kernels, **_plan_of(options))
+    if options.save:
+        sweep.save(options.save)
     if options.json:
         _print_json(sweep_as_json(sweep))
     else:
@@ -169,6 +226,42 @@ def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
             fields["net_ticks_per_call"] = "invalid"
         rows.append(fields)
     return {"host": asdict(sweep.host), "plan": asdict(sweep.plan), "rows": rows}
+
+
+# compare
+
+
+def _add_compare(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "compare",
+        _compare,
+        "say of two kernels which one is faster, where, by how much and how sure, or that no difference is resolved",
+        "fastcksum compare dpdk_before dpdk_after --sizes 20,1500",
+    )
+    parser.add_argument("a", metavar="A", help="the kernel to compare with")
+    parser.add_argument("b", metavar="B", help="the kernel that is judged")
+    _add_plan(parser, placements=10)
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="of all verdicts together (default: 0.95)",
+    )
+    parser.add_argument("--json", action="store_true", help="host, plan, rows and ratios as JSON")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from . import lab  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = lab.compare(options.a, options.b, confidence=options.confidence, **_plan_of(options))
+    if options.json:
+        ratios = [ratio._asdict() for ratio in found.table()]
+        _print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0
 
 
 # kernels, host
@@ -360,3 +453,97 @@ def _pieces(stream: BinaryIO) -> Iterator[memoryview]:
 def checksum_of(raw: int) -> int:
     """The complement of a raw sum, as the big-endian number that packets carry."""
     return int.from_bytes((raw ^ 0xFFFF).to_bytes(2, sys.byteorder), "big")
+
+
+# verify
+
+
+def _add_verify(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "verify",
+        _verify,
+        "judge every checksum in capture files (pcap, pcapng; gzip, zstd): counts, and each bad one; "
+        "exit 1 if one is bad",
+        "fastcksum verify --all dump.pcap",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a capture; - is standard input")
+    parser.add_argument("--all", action="store_true", help="every checksum, not only the bad ones")
+    parser.add_argument(
+        "--json", action="store_true", help="a list of {file, packets, counts, layers, ..., rows} as JSON"
+    )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    status, reports = 0, []
+    for name in options.files:
+        try:
+            report = _report_on(name)
+        except OSError as error:
+            print(f"fastcksum: {name}: {error.strerror}", file=sys.stderr)
+            status = 2
+            continue
+        except ValueError as error:
+            print(f"fastcksum: {error}", file=sys.stderr)
+            status = 2
+            continue
+        if report.damage is not None:
+            print(f"fastcksum: {name} is {report.damage}", file=sys.stderr)
+        status = status or int(report.counts()["bad"] > 0)
+        if options.json:
+            reports.append(report_as_json(name, report, every=options.all))
+        else:
+            _print_report(name, report, every=options.all)
+    if options.json:
+        _print_json(reports)
+    return status
+
+
+def _report_on(name: str) -> Report:
+    from . import capture  # noqa: PLC0415 - NumPy is for those who verify
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", capture.CaptureWarning)  # the report says the same
+        return capture.verify("/dev/stdin" if name == "-" else name)
+
+
+def _wanted_rows(report: Report, *, every: bool) -> Iterator[Row]:
+    return report.iter_rows() if every else report.iter_rows("bad")
+
+
+def _print_report(name: str, report: Report, *, every: bool) -> None:
+    print(f"{name}: {report.packets:,} packets, {sum(report.counts().values()):,} checksums")
+    for link, n in report.unknown_links.items():
+        print(f"  {n:,} packets are of link type {link}, which is not understood")
+    layers = report.counts_by_layer()
+    if layers:
+        table = [["", *report.counts()]]
+        table += [[layer, *(f"{n:,}" for n in counts.values())] for layer, counts in layers.items()]
+        table.append(["all", *(f"{n:,}" for n in report.counts().values())])
+        for line in table:
+            print("  " + line[0].ljust(8) + "".join(cell.rjust(14) for cell in line[1:]))
+    for row in _wanted_rows(report, every=every):
+        print("  " + row_as_text(row))
+
+
+def row_as_text(row: Row) -> str:
+    """One checksum on one line."""
+    found = "" if row.found is None else f", found {row.found:#06x}"
+    expected = "" if row.expected is None or row.expected == row.found else f", expected {row.expected:#06x}"
+    between = f"{row.src or '?'} > {row.dst or '?'}"
+    reason = f" ({row.reason})" if row.reason else ""
+    return f"packet {row.packet}  {row.time}  {row.layer}  {between}: {row.status}{found}{expected}{reason}"
+
+
+def report_as_json(name: str, report: Report, *, every: bool) -> dict[str, Any]:
+    """What verify says of a file. A time that the file doesn't give is null."""
+    rows = (row._asdict() for row in _wanted_rows(report, every=every))
+    return {
+        "file": name,
+        "packets": report.packets,
+        "counts": report.counts(),
+        "layers": report.counts_by_layer(),
+        "unknown_links": {str(link): n for link, n in report.unknown_links.items()},
+        "damage": report.damage,
+        "rows": [{**row, "time": None if row["time"] != row["time"] else str(row["time"])} for row in rows],
+    }

@@ -78,9 +78,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header() -> str:
     import fastcksum
 
-    names = [kernel.name if kernel.runs_here else f"({kernel.name})" for kernel in fastcksum.kernels()]
-    folder = Path(fastcksum.__file__).parent
-    return f"fastcksum {fastcksum.__version__} from {folder}, kernels (not runnable here): {' '.join(names)}"
+    names = [
+        kernel.name if kernel.runs_here else f"({kernel.name}: not here)" for kernel in fastcksum.kernels()
+    ]
+    return (
+        f"fastcksum {fastcksum.__version__} from {Path(fastcksum.__file__).parent}, kernels {' '.join(names)}"
+    )
 
 
 def missing_tools(item: pytest.Item) -> list[tuple[str, Tool]]:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastcksum import _core
 from fastcksum.lab import Host, Plan, Sweep
+from fastcksum.lab._cells import Cell
 from fastcksum.lab._host import Cache
-from fastcksum.lab._sweep import Cell, _join, _sample_type
+from fastcksum.lab._job import Outcome
+from fastcksum.lab._sweep import join_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +39,8 @@ HOST = Host(
     pair=40,
     compiler="gcc 12.2.0",
     flags="-O3 -fPIC",
+    compilers=("gcc 12.2.0",),
+    counters="cycles in one group",
     byte_order="little",
     python="3.11.7",
     numpy="2.4.6",
@@ -56,6 +61,9 @@ def facts(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "summary": f"what {name} does", "role": "past", **more}
 
 
+RECORD = [*((name, kind) for name, kind, _ in _core.SAMPLE_FIELDS), ("placement", "u4")]
+
+
 def samples_of(cells: Sequence[Cell], ticks: Sequence[Sequence[float]], **fields: Any) -> np.ndarray:
     """One sample of 1000 calls for each number in ticks[i], the ticks per call of cell i in that round.
 
@@ -65,14 +73,14 @@ def samples_of(cells: Sequence[Cell], ticks: Sequence[Sequence[float]], **fields
     rows = [
         (index, number, value) for index, values in enumerate(ticks) for number, value in enumerate(values)
     ]
-    samples = np.zeros(len(rows), _sample_type())
+    samples = np.zeros(len(rows), RECORD)
     samples["cell"], samples["round"] = [row[0] for row in rows], [row[1] for row in rows]
     samples["calls"] = 1000
     samples["ticks"] = np.rint([row[2] * 1000 for row in rows])
     samples["add_ticks"], samples["mul_ticks"], samples["wide_ticks"] = 16000, 48000, 16000
     for name, value in fields.items():
         samples[name] = value
-    return _join(samples, cells)
+    return join_samples([Outcome(samples, [], 0, None, "")], cells)
 
 
 def sweep_of(
@@ -88,11 +96,16 @@ def sweep_of(
     made = Plan(
         kernels=tuple(kernels),
         cells=tuple(cells),
+        mean_lengths=tuple(float(each.size) for each in cells),
         left_out=(),
+        lengths={},
+        set_bytes={},
+        pages="4 KiB pages",
         rounds=rounds,
         rounds_done=rounds,
         interrupted=False,
         placements=1,
+        placement_note="",
         processes=1,
         seed=42,
         target_ticks=40000,

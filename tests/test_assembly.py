@@ -36,9 +36,12 @@ def assembly_of(kernel: str, compiler: str, *flags: str) -> str:
         pytest.param("clang-19", "-O2", False, True, marks=pytest.mark.needs_tool("clang-19")),
     ],
 )
-def test_dpdk_forms_are_vectorised_as_published(compiler: str, level: str, before: bool, after: bool) -> None:
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_dpdk_forms_are_vectorised_as_published(
+    compiler: str, level: str, target: str, before: bool, after: bool
+) -> None:
     vectorised = {
-        form: bool(PACKED_ADD.search(assembly_of(form, compiler, level)))
+        form: bool(PACKED_ADD.search(assembly_of(form, compiler, level, f"-march={target}")))
         for form in ("dpdk_before", "dpdk_after")
     }
     assert vectorised == {"dpdk_before": before, "dpdk_after": after}

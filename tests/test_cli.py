@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
-from fastcksum.lab import _sweep
+from fastcksum.lab import _job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,7 @@ def silent(done: int, total: int) -> None:
 # the whole
 
 
-@pytest.mark.parametrize("command", ["perf", "kernels", "host", "check", "sum"])
+@pytest.mark.parametrize("command", ["perf", "compare", "kernels", "host", "check", "sum"])
 def test_help_ends_with_an_example_that_is_accepted(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, command, "--help")
     assert status == 0
@@ -191,6 +192,7 @@ def test_perf_asks_for_both_exchanges_at_the_sizes_of_dpdk(
 ) -> None:
     asked: list[Any] = []
     made = sweep_of([facts("k")], [cell("k", 40)], [[1.0, 1.0]])
+    real = lab.sweep
 
     def sweep(*args: Any, **kwargs: Any) -> lab.Sweep:
         asked.append((args, kwargs))
@@ -198,7 +200,14 @@ def test_perf_asks_for_both_exchanges_at_the_sizes_of_dpdk(
 
     monkeypatch.setattr(lab, "sweep", sweep)
     assert run(capsys, "perf")[:2] == (0, made.text())
-    assert asked == [((None, lab.DPDK_SIZES, [0, 1]), {"rounds": 60, "seed": None})]
+    [((wanted,), plan)] = asked
+    assert wanted is None  # the active one, the past ones, the yardsticks
+    assert "sizes" not in plan
+    assert inspect.signature(real).parameters["sizes"].default == lab.DPDK_SIZES
+    assert plan == {
+        **{name: inspect.signature(real).parameters[name].default for name in plan},
+        "offsets": [0, 1],
+    }
 
 
 def test_perf_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,14 +245,14 @@ def test_perf_of_what_there_is_not_is_2(capsys: pytest.CaptureFixture[str]) -> N
 def test_perf_interrupted_prints_what_it_has(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = _sweep._round
+    real = _job.time_round
 
     def interrupted(bench: Any, order: Any, number: int) -> Any:
         if number == 2:
             raise KeyboardInterrupt
         return real(bench, order, number)
 
-    monkeypatch.setattr(_sweep, "_round", interrupted)
+    monkeypatch.setattr(_job, "time_round", interrupted)
     status, out, _ = run(capsys, "perf", "--kernels", "reference", "--sizes", "20")
     assert status == 130
     assert "Interrupted: 2 of 60 rounds" in out
@@ -388,3 +397,114 @@ def test_a_file_larger_than_a_piece(tmp_path: Path, capsys: pytest.CaptureFixtur
     _, out, _ = run(capsys, "sum", "--json", str(file))
     # words of 0xffff add nothing; the odd last byte is the high byte on the wire
     assert json.loads(out)[0]["checksum"] == 0x00FF
+
+
+# perf's plan, compare
+
+
+def test_perf_passes_the_whole_plan_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {}
+    made = sweep_of([facts("reference")], [cell("reference", 20)], [[3.0]])
+
+    def sweep(wanted: Any, **plan: Any) -> lab.Sweep:
+        asked.update(plan, kernels=wanted)
+        return made
+
+    monkeypatch.setattr(lab, "sweep", sweep)
+    words = (
+        "perf --kernels reference --sizes 20 --offsets 0-2 --mode latency --cache l2 --form plain --rounds 7"
+    )
+    status, out, _ = run(
+        capsys,
+        *words.split(),
+        "--placements",
+        "3",
+        "--processes",
+        "2",
+        "--seed",
+        "5",
+        "--save",
+        str(tmp_path / "s"),
+    )
+    assert status == 0
+    assert out == made.text()
+    assert asked == {
+        "kernels": ["reference"],
+        "sizes": [20],
+        "offsets": [0, 1, 2],
+        "mode": "latency",
+        "cache": "l2",
+        "form": "plain",
+        "rounds": 7,
+        "placements": 3,
+        "processes": 2,
+        "seed": 5,
+        "lengths": None,
+    }
+    assert lab.Sweep.load(tmp_path / "s").text() == made.text()
+
+
+def test_mixed_lengths_have_a_default_and_a_syntax(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(
+        capsys,
+        *["perf", "--kernels", "reference", "--mode", "mixed", "--rounds", "1", "--lengths", "imix,1-9"],
+    )
+    assert status == 0
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("Random", "Dependent"))] == [
+        ["Random", "imix"],
+        ["Dependent", "imix"],
+        ["Random", "1..9"],
+        ["Dependent", "1..9"],
+    ]
+    status, out, _ = run(
+        capsys, *["perf", "--kernels", "reference", "--mode", "mixed", "--rounds", "1", "--json"]
+    )
+    assert {row["distribution"] for row in json.loads(out)["rows"]} == {"imix", "1..32", "1..128", "1..1500"}
+
+
+@pytest.mark.parametrize("mix", ["fast", "9-1", "1-2-3", "imix,"])
+def test_what_is_no_mix(mix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(
+        capsys, "perf", "--mode", "mixed", "--rounds", "1", "--kernels", "reference", "--lengths", mix
+    )
+    if mix == "imix,":  # an empty part names nothing
+        assert status == 0
+    else:
+        assert status == 2
+        assert f"{mix!r} is neither imix nor a range such as 1-128" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("perf --mode fast", "mode 'fast' is unknown; there is 'throughput', 'latency', 'mixed'"),
+        ("perf --cache l4", "cache 'l4' is unknown"),
+        ("perf --placements 300 --kernels reference --sizes 20", "placements must be in 1..256"),
+        ("compare reference unheard", "kernel 'unheard' is unknown; those that run here: "),
+        (
+            "compare reference portable64 --placements 2",
+            "placements x processes must be at least 10, not 2 x 1",
+        ),
+    ],
+)
+def test_plans_that_can_not_be_run(words: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *words.split())
+    assert (status, out) == (2, "")
+    assert text in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.needs_tool("gcc")
+def test_compare_prints_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "reference", "portable64", "--sizes", "20,1500", "--offsets", "0", "--rounds", "4"]
+    status, out, _ = run(capsys, *words)
+    assert status == 0
+    assert "portable64 compared with reference" in out
+    assert [line.split()[:2] for line in out.splitlines()[-2:]] == [["20", "+0"], ["1500", "+0"]]
+    status, out, _ = run(capsys, *words, "--json")
+    found = json.loads(out)
+    assert (status, found["a"], found["b"]) == (0, "reference", "portable64")
+    assert [ratio["size"] for ratio in found["ratios"]] == [20, 1500]
+    assert all(ratio["verdict"] for ratio in found["ratios"])

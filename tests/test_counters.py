@@ -363,17 +363,17 @@ def test_nothing_is_made_up(
     assert words in counters.refused
     assert counters.refused.endswith("; nor callgrind: valgrind is on strike")
     assert counters.text().count("<not supported>") == 6
-    assert words in _counters.counters_here()
+    assert words in _counters.counters_here("KVM")
 
 
 def test_counters_here_names_the_events(answers: Callable[..., object]) -> None:
     some = {"cycles": 5, "instructions": 7}
     answers(("counted", some, {}), ("counted", some, {"branches": errno.ENOENT}))
-    assert _counters.counters_here().startswith("cycles, instructions in one group; branches: ")
+    assert _counters.counters_here("KVM").startswith("cycles, instructions in one group; branches: ")
 
 
 def test_this_machine_says_what_it_has() -> None:
-    assert re.match(r"refused: .{20,}|cycles, .* in one group", _counters.counters_here())
+    assert re.match(r"refused: .{20,}|cycles, .* in one group", _counters.counters_here("KVM"))
 
 
 @pytest.mark.parametrize(

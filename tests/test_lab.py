@@ -18,7 +18,8 @@ import pytest
 from made_up_sweep import cell, facts, samples_of, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, kernels, lab, raw_cksum
-from fastcksum.lab import _sweep
+from fastcksum.lab import _cells, _job, _sweep
+from fastcksum.lab._cells import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,7 +183,7 @@ def test_affinity_is_restored_after_success_and_after_errors(monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_sweep, "_round", interrupted)
+    monkeypatch.setattr(_job, "time_round", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lab.sweep("reference", 20, 0, rounds=2)
     assert os.sched_getaffinity(0) == before
@@ -250,10 +251,15 @@ def test_the_order_is_shuffled_and_comes_from_the_seed(small: lab.Sweep) -> None
 
 def test_samples_carry_the_columns_of_their_cell(small: lab.Sweep) -> None:
     names = [name for name, _, _ in _core.SAMPLE_FIELDS]
-    assert small.samples.dtype.names == (*names, *(field.name for field in dataclasses.fields(_sweep.Cell)))
+    assert small.samples.dtype.names == (
+        *names,
+        "placement",
+        "process",
+        *(field.name for field in dataclasses.fields(Cell)),
+    )
     for sample in small.samples:
-        assert small.plan.cells[sample["cell"]] == _sweep.Cell(
-            *(sample[field.name].item() for field in dataclasses.fields(_sweep.Cell))
+        assert small.plan.cells[sample["cell"]] == Cell(
+            *(sample[field.name].item() for field in dataclasses.fields(Cell))
         )
     assert (small.samples["ticks"] > 0).all()
     assert (small.samples["calls"] > 0).all()
@@ -274,17 +280,15 @@ def test_the_bytes_are_random_and_come_from_the_seed(recorders: list[Recorder]) 
 
 
 def test_pages_are_written_and_private() -> None:
-    buffer = _sweep._mapped(3 * mmap.PAGESIZE, np.random.default_rng(1))
+    buffer = _cells.mapped(3 * mmap.PAGESIZE, np.random.default_rng(1))
     for start in range(0, len(buffer), mmap.PAGESIZE):
         page = buffer[start : start + mmap.PAGESIZE]
         assert len(set(page)) > 200
-    assert (
-        _sweep._mapped(100, np.random.default_rng(1))[:] == _sweep._mapped(100, np.random.default_rng(1))[:]
-    )
+    assert _cells.mapped(100, np.random.default_rng(1))[:] == _cells.mapped(100, np.random.default_rng(1))[:]
 
 
 def test_default_kernels_are_the_active_the_past_and_the_yardsticks() -> None:
-    names = [kernel.name for kernel in _sweep._choose(None)]
+    names = [kernel.name for kernel in _sweep.choose(None)]
     assert names[0] == active_kernel().name
     assert {"dpdk_before", "dpdk_after", "linux_before", "linux_after", "nothing"} <= set(names)
     assert "reference" not in names
@@ -327,13 +331,13 @@ def test_sweep_does_not_time_a_wrong_kernel() -> None:
 def test_sums_are_checked_after_the_rounds_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     checks: list[int] = []
     timed: list[int] = []
-    real = _sweep._check_sums
+    real = _job.check_sums
 
     def check(bench: _core.Bench, names: Sequence[str]) -> None:
         checks.append(len(timed))
         real(bench, names)
 
-    monkeypatch.setattr(_sweep, "_check_sums", check)
+    monkeypatch.setattr(_job, "check_sums", check)
     lab.sweep("reference", 20, 0, rounds=3, progress=lambda done, _: timed.append(done))
     assert checks == [0, 3]
 
@@ -351,14 +355,21 @@ def test_the_plan_keeps_what_tells_kernels_apart(small: lab.Sweep) -> None:
 # What the forms are
 
 
+def dpdk_starts(size: int, offset: int, slack: int) -> list[int]:
+    placed = _cells.Layout({}, {}, slack).spans(
+        Cell("k", size, "fixed", offset, "throughput", "hot", "dpdk"), np.random.default_rng(1)
+    )
+    return placed.offsets
+
+
 def test_dpdk_blocks_lie_on_cache_lines_of_their_own() -> None:
-    aligned = _sweep._dpdk_starts(100, 0, 1)
+    aligned = dpdk_starts(100, 0, slack=1)
     assert len(aligned) == 10
     assert aligned[0] == 128  # the first one has a header as well
     assert all(start % 64 == 0 for start in aligned)
     gaps = {after - before for before, after in pairwise(aligned)}
     assert gaps == {128 + 128}  # 101 bytes on whole cache lines, and the allocator's header
-    assert _sweep._dpdk_starts(100, 3, 3) == [start + 3 for start in aligned]
+    assert dpdk_starts(100, 3, slack=3) == [start + 3 for start in aligned]
 
 
 def test_the_dpdk_form_runs_its_own_loop() -> None:
@@ -381,12 +392,24 @@ def test_both_forms_take_the_loop_of_their_name(recorders: list[Recorder]) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"mode": "latency"}, "mode 'latency' is unknown; there is 'throughput'"),
-        ({"cache": "dram"}, "cache 'dram' is unknown; there is 'hot'"),
+        ({"mode": "speed"}, "mode 'speed' is unknown; there is 'throughput', 'latency', 'mixed'"),
+        ({"cache": "l4"}, "cache 'l4' is unknown; there is 'hot', 'l2', 'l3', 'dram', 'cold'"),
+        (
+            {"mode": "latency", "cache": "cold"},
+            "don't go together; there is mode 'throughput' with cache 'hot'",
+        ),
+        ({"mode": "latency", "form": "dpdk"}, "mode 'latency', cache 'hot', form 'dpdk' don't go together"),
         ({"form": "other"}, "form 'other' is unknown; there is 'plain', 'dpdk'"),
         ({"lengths": {"imix": lab.IMIX}}, "lengths are for mode 'mixed'"),
-        ({"placements": 10}, "placements must be 1, not 10"),
-        ({"processes": 2}, "processes must be 1, not 2"),
+        ({"mode": "mixed"}, "mode 'mixed' needs lengths, such as"),
+        ({"mode": "mixed", "lengths": {}}, "lengths must name at least one mix"),
+        ({"mode": "mixed", "lengths": {"a": (5, 4)}}, r"lengths 'a' must be \(low, high\) .*, not \(5, 4\)"),
+        (
+            {"mode": "mixed", "lengths": {"a": {40: 0}}},
+            "lengths 'a' must map lengths to counts that are not all 0",
+        ),
+        ({"placements": 257}, r"placements must be in 1\.\.256"),
+        ({"processes": 0}, "processes must be at least 1, not 0"),
         ({"placements": 0}, "placements must be at least 1, not 0"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"seed": -1}, "seed must not be negative: -1"),
@@ -451,7 +474,7 @@ def test_rows_of_made_up_samples() -> None:
     cells = [cell("k", 40), cell("k", 40, 1), cell("nothing", 40)]
     samples = samples_of(cells, [[10.0, 12.0, 11.0, 3.0], [9.0, 9.0, 9.0, 9.0], [2.0, 2.0, 2.0, 2.5]])
     samples["flags"][3] = _core.FLAGS["switched"]
-    first, second, overhead = _sweep.rows_of(samples, cells, "tsc_ticks")
+    first, second, overhead = _sweep.rows_of(samples, cells, [40.0] * len(cells), "tsc_ticks")
     assert first[:-2] == (
         *("k", 40, "fixed", 0, "throughput", "hot", "plain", 1000, 3, 1, "tsc_ticks"),
         *(10.0, 8.0, 0.25, 12.5 / 40, 10.5, 11.5, 0.1, "noisy"),  # 1.25 core cycles a tick
@@ -462,9 +485,26 @@ def test_rows_of_made_up_samples() -> None:
     assert overhead.net_ticks_per_call == 0.0
 
 
+def test_a_clock_that_moves_is_no_noise() -> None:
+    cells = [cell("k", 40)]
+    samples = samples_of(cells, [[10.0, 12.5, 12.5, 10.0, 12.5]])
+    slow = samples["ticks"] == 12500
+    rows = {}
+    for name, chains in (("moving", slow), ("steady", slow & False)):
+        # where the clock is a quarter slower, the chains take a quarter longer as well
+        for column, ticks in (("add_ticks", 16000), ("mul_ticks", 48000), ("wide_ticks", 16000)):
+            samples[column] = np.where(chains, ticks * 5 // 4, ticks)
+        [rows[name]] = _sweep.rows_of(samples, cells, [40.0], "tsc_ticks")
+    assert {name: row.badge for name, row in rows.items()} == {"moving": "clean", "steady": "noisy"}
+    assert rows["moving"].error == rows["steady"].error == 0.25
+    assert rows["moving"].est_core_cycles_per_byte == 12.5 / 40
+
+
 def test_a_net_figure_below_zero_is_not_a_number() -> None:
     cells = [cell("k", 40), cell("nothing", 40)]
-    row = _sweep.rows_of(samples_of(cells, [[1.5, 1.5], [2.0, 2.0]]), cells, "tsc_ticks")[0]
+    row = _sweep.rows_of(
+        samples_of(cells, [[1.5, 1.5], [2.0, 2.0]]), cells, [40.0] * len(cells), "tsc_ticks"
+    )[0]
     assert row.net_ticks_per_call is not None
     assert math.isnan(row.net_ticks_per_call)
     assert row.ticks_per_byte == 1.5 / 40
@@ -474,15 +514,22 @@ def test_a_net_figure_below_zero_is_not_a_number() -> None:
 def test_the_overhead_is_that_of_the_same_size_offset_and_form() -> None:
     other = dataclasses.replace(cell("nothing", 40), form="dpdk")
     cells = [cell("k", 40), other, cell("nothing", 40, 1), cell("nothing", 41)]
-    row = _sweep.rows_of(samples_of(cells, [[9.0], [1.0], [1.0], [1.0]]), cells, "tsc_ticks")[0]
+    row = _sweep.rows_of(
+        samples_of(cells, [[9.0], [1.0], [1.0], [1.0]]), cells, [40.0] * len(cells), "tsc_ticks"
+    )[0]
     assert row.net_ticks_per_call is None
 
 
 def test_core_cycles_are_only_known_for_the_time_stamp_counter() -> None:
     cells = [cell("k", 40)]
     samples = samples_of(cells, [[10.0, 10.0]])
-    assert _sweep.rows_of(samples, cells, "tsc_ticks")[0].est_core_cycles_per_byte == 12.5 / 40
-    assert math.isnan(_sweep.rows_of(samples, cells, "cntvct_ticks")[0].est_core_cycles_per_byte)
+    assert (
+        _sweep.rows_of(samples, cells, [40.0] * len(cells), "tsc_ticks")[0].est_core_cycles_per_byte
+        == 12.5 / 40
+    )
+    assert math.isnan(
+        _sweep.rows_of(samples, cells, [40.0] * len(cells), "cntvct_ticks")[0].est_core_cycles_per_byte
+    )
 
 
 def test_table_and_frame_have_the_columns_that_were_promised(small: lab.Sweep) -> None:
@@ -524,17 +571,30 @@ def test_a_repr_is_short(small: lab.Sweep) -> None:
 # the line on a terminal
 
 
+def read_to_the_end(controller: int) -> str:
+    """All that was written to a terminal whose other end is closed; the end is an error on Linux."""
+    text = b""
+    try:
+        while chunk := os.read(controller, 1 << 16):
+            text += chunk
+    except OSError:
+        pass
+    finally:
+        os.close(controller)
+    return text.decode()
+
+
 @pytest.mark.parametrize("with_tqdm", [True, False])
 def test_a_terminal_is_shown_how_far_it_is(with_tqdm: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     if not with_tqdm:
         monkeypatch.setitem(sys.modules, "tqdm", None)
     controller, terminal = pty.openpty()  # a terminal of 0 x 0, on which tqdm by itself draws nothing
-    os.set_blocking(controller, False)
-    with os.fdopen(controller, "rb", buffering=0) as screen, os.fdopen(terminal, "w") as stderr:
+    with os.fdopen(terminal, "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
         lab.sweep("reference", 20, 0, rounds=4)
-        text = (screen.read(1 << 16) or b"").decode()
+        monkeypatch.undo()
+    text = read_to_the_end(controller)
     assert "1 cells, 4 rounds" in text
     assert ("100 %" in text) is not with_tqdm
     assert text.endswith("\r")  # the line is wiped

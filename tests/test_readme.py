@@ -45,7 +45,8 @@ def test_each_command_is_one(arguments: list[str]) -> None:
 
 
 @pytest.mark.needs_tool("gcc")
-def test_the_python_examples() -> None:
+def test_the_python_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # a capture is named from here
     examples = "\n".join(blocks("python"))
     test = doctest.DocTestParser().get_doctest(examples, {}, "README.md", "README.md", 0)
     assert len(test.examples) > 10

@@ -37,6 +37,10 @@ TOOLS: dict[str, Tool] = {
     "dpdk-test": Tool("dpdk-dev", "dpdk-test"),
     "gcc": Tool("gcc libc6-dev", "gcc"),
     "git": Tool("git", "git"),
+    "gopacket": Tool(
+        "golang-github-google-gopacket-dev",
+        file="/usr/share/gocode/src/github.com/google/gopacket/pcap/test_dns.pcap",
+    ),
     "libdpdk-dev": Tool("libdpdk-dev", file="/usr/include/dpdk/rte_cksum.h"),
     "libdumbnet-dev": Tool("libdumbnet-dev", file="/usr/include/dumbnet.h"),
     "liblwip-dev": Tool("liblwip-dev", file="/usr/include/lwip/lwip/inet_chksum.h"),
@@ -44,6 +48,7 @@ TOOLS: dict[str, Tool] = {
     "nm": Tool("binutils", "nm"),
     "objdump": Tool("binutils", "objdump"),
     "pkg-config": Tool("pkg-config", "pkg-config"),
+    "python3-dpkt": Tool("python3-dpkt", file="/usr/share/doc/python3-dpkt/examples/data/http.pcap"),
     "qemu-aarch64": Tool("qemu-user", "qemu-aarch64"),
     "qemu-s390x": Tool("qemu-user", "qemu-s390x"),
     "s390x-linux-gnu-gcc": Tool("gcc-s390x-linux-gnu libc6-dev-s390x-cross", "s390x-linux-gnu-gcc"),

@@ -19,8 +19,63 @@ PyDoc_STRVAR(
     "out of range or a kernel that is unknown, can't run here or is a yardstick. The GIL is released for\n"
     "large buffers.");
 
+PyDoc_STRVAR(checksum_doc,
+             "checksum($module, buf, initial=0, /, *, offset=0, length=None)\n--\n\n"
+             "The Internet checksum (RFC 1071): the number that Wireshark prints and struct's '!H' packs.\n\n"
+             "It is the complement of raw_cksum(buf, initial) in network byte order. The checksum field itself must\n"
+             "be zero, or left out; verify() wants it in place. The checksum of nothing is 0xffff.\n\n"
+             "buf, initial, offset, length and the errors are those of raw_cksum; initial is a raw sum.");
+
+PyDoc_STRVAR(verify_doc,
+             "verify($module, buf, initial=0, /, *, offset=0, length=None)\n--\n\n"
+             "Whether the bytes, with their checksum field in place, sum to 0xffff (RFC 1071 section 1).\n\n"
+             "A field of 0xffff is right where one of 0x0000 is, as they are the same number; comparing with a\n"
+             "checksum computed anew would refuse one of them. All-zero data is wrong. A UDP field of 0, which\n"
+             "means that no checksum was sent, is not known here: see fastcksum.packets.\n\n"
+             "buf, initial, offset, length and the errors are those of raw_cksum; initial is a raw sum.");
+
+PyDoc_STRVAR(
+    update_checksum_doc,
+    "update_checksum($module, checksum, old, new, /, *, odd=False, udp=False,\n"
+    "                full_sum_zero=False)\n--\n\n"
+    "The checksum after a part of the data has changed, without the rest of the data (RFC 1624, equation 3).\n\n"
+    "checksum       as it stood in the field, 0..0xffff\n"
+    "old, new       what was there and what is: bytes-like objects of the same length, or integers of 16 bits\n"
+    "               (32 bits if one of them needs that)\n"
+    "odd            the change starts at an odd byte of the data, such as a type of service or a protocol:\n"
+    "               bytes 1 and 9 of an IPv4 header\n"
+    "udp            0 means that there is no checksum and stays; a computed 0 becomes 0xffff\n"
+    "full_sum_zero  all other data is zero (an ICMP echo reply can be): where new is zero as well, the result\n"
+    "               is the 0xffff of a full sum and not the 0x0000 of equation 3\n\n"
+    "ValueError for numbers out of range and for lengths that differ, TypeError for other types.");
+
+PyDoc_STRVAR(raw_cksum_many_doc,
+             "raw_cksum_many($module, buf, offsets, lengths, initial=None, *, out=None,\n"
+             "               kernel=None)\n--\n\n"
+             "The raw sums of many spans of one buffer: a NumPy array of uint16, one for each span.\n\n"
+             "buf      any C-contiguous bytes-like object\n"
+             "offsets  first byte of each span; lengths: its bytes. One-dimensional and equally long, of any integer\n"
+             "         type, byte order and stride; a sequence of integers will do\n"
+             "initial  raw sums 0..0xffff to start from, such as those of pseudo headers: an array, or one for all\n"
+             "out      a one-dimensional array of uint16 to fill and return\n"
+             "kernel   a name or a Kernel instead of the active one\n\n"
+             "A span that does not lie in the buffer is a ValueError that names it, and leaves out as it was. The GIL\n"
+             "is released; the arrays may change meanwhile, since every number is checked on a copy right before use.");
+
 static PyMethodDef methods[] = {
     {"raw_cksum", (PyCFunction)(void (*)(void))core_raw_cksum, METH_FASTCALL | METH_KEYWORDS, raw_cksum_doc},
+    {"checksum", (PyCFunction)(void (*)(void))core_checksum, METH_FASTCALL | METH_KEYWORDS, checksum_doc},
+    {"verify", (PyCFunction)(void (*)(void))core_verify, METH_FASTCALL | METH_KEYWORDS, verify_doc},
+    {"update_checksum", (PyCFunction)(void (*)(void))core_update_checksum, METH_FASTCALL | METH_KEYWORDS,
+     update_checksum_doc},
+    {"raw_cksum_many", (PyCFunction)(void (*)(void))core_raw_cksum_many, METH_FASTCALL | METH_KEYWORDS,
+     raw_cksum_many_doc},
+    {"pseudo_header", core_pseudo_header, METH_VARARGS, NULL},
+    {"verify_packet", core_verify_packet, METH_VARARGS, NULL},
+    {"fill_packet", core_fill_packet, METH_VARARGS, NULL},
+    {"verify_packets", core_verify_packets, METH_VARARGS, NULL},
+    {"capture_reader", core_capture_reader, METH_NOARGS, NULL},
+    {"scan_capture", core_scan_capture, METH_VARARGS, NULL},
     {"kernel_table", core_kernel_table, METH_NOARGS, NULL},
     {"describe", core_describe, METH_O, NULL},
     {"active_kernel_name", core_active_kernel_name, METH_NOARGS, NULL},
@@ -49,6 +104,9 @@ static int execute(PyObject *module)
         return -1;
     }
     if (PyModule_AddIntConstant(module, "GIL_RELEASE_BYTES", CORE_GIL_RELEASE_BYTES) < 0) {
+        return -1;
+    }
+    if (core_add_packet(module) < 0) {
         return -1;
     }
     return core_add_bench(module);

@@ -1,21 +1,7 @@
-/* raw_cksum.c: the function most callers come for. The whole path for bytes is in core_raw_cksum and sum_bytes. */
+/* raw_cksum.c: the function most callers come for, and the arguments that it shares with checksum and verify. */
 #include "python/state.h"
 
 #include <stdio.h>
-
-/* The folded sum as a Python integer, with the GIL released where that pays. */
-static PyObject *sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len, uint32_t initial)
-{
-    uint32_t sum;
-    if (len < CORE_GIL_RELEASE_BYTES) {
-        sum = kernel->fn(buf, len, initial);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        sum = kernel->fn(buf, len, initial);
-        Py_END_ALLOW_THREADS;
-    }
-    return PyLong_FromLong(cksum_fold32(sum));
-}
 
 /* What a call says beside the buffer. */
 struct options {
@@ -26,8 +12,10 @@ struct options {
 };
 
 /* Sorts the keyword arguments into options. 0, or -1 with TypeError set. */
-static int take_keywords(PyObject *module, PyObject *const *values, PyObject *names, struct options *options)
+static int take_keywords(PyObject *module, const char *function, bool takes_kernel, PyObject *const *values,
+                         PyObject *names, struct options *options)
 {
+    const size_t n_known = takes_kernel ? 3 : 2;
     const struct core_state *state = core_state(module);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
@@ -40,12 +28,12 @@ static int take_keywords(PyObject *module, PyObject *const *values, PyObject *na
             {state->name_kernel, &options->kernel},
         };
         size_t at = 0;
-        while (at < 3 && name != known[at].name && PyUnicode_Compare(name, known[at].name) != 0) {
+        while (at < n_known && name != known[at].name && PyUnicode_Compare(name, known[at].name) != 0) {
             at++;
         }
-        if (at == 3) {
-            PyErr_Format(PyExc_TypeError,
-                         "raw_cksum() got an unexpected keyword argument %R; it takes offset, length and kernel", name);
+        if (at == n_known) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %s", function, name,
+                         takes_kernel ? "offset, length and kernel" : "offset and length");
             return -1;
         }
         *known[at].value = values[i];
@@ -74,16 +62,16 @@ static int select_span(const struct options *options, size_t size, size_t *offse
     return 0;
 }
 
-/* Everything but the plain call on bytes. */
-static PyObject *sum_with_options(PyObject *module, PyObject *object, const struct options *options)
+static int sum_with_options(PyObject *module, PyObject *object, const struct options *options, uint16_t *sum)
 {
-    PyObject *result = NULL, *keep = NULL;
+    int result = -1;
+    PyObject *keep = NULL;
     Py_buffer view;
     size_t initial = 0, offset, length;
     const struct cksum_kernel *kernel;
 
     if (core_get_buffer(object, &view) < 0) {
-        return NULL;
+        return -1;
     }
     if (options->initial != NULL &&
         core_get_size(options->initial, "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) {
@@ -101,7 +89,8 @@ static PyObject *sum_with_options(PyObject *module, PyObject *object, const stru
         }
     }
     if (kernel != NULL) {
-        result = sum_bytes(kernel, (const unsigned char *)view.buf + offset, length, (uint32_t)initial);
+        *sum = core_sum_bytes(kernel, (const unsigned char *)view.buf + offset, length, (uint32_t)initial);
+        result = 0;
     }
 done:
     Py_XDECREF(keep);
@@ -109,27 +98,29 @@ done:
     return result;
 }
 
-PyObject *core_raw_cksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+int core_sum_arguments(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *names, uint16_t *sum)
 {
-    if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
-        const struct cksum_kernel *kernel = core_active_kernel(module);
-        if (CKSUM_UNLIKELY(kernel == NULL)) {
-            return NULL;
-        }
-        return sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]), (size_t)PyBytes_GET_SIZE(args[0]),
-                         0);
-    }
     struct options options = {0};
     if (nargs < 1 || nargs > 2) {
-        PyErr_Format(PyExc_TypeError, "raw_cksum() takes 1 or 2 positional arguments, buf and initial; %zd were given",
-                     nargs);
-        return NULL;
+        PyErr_Format(PyExc_TypeError, "%s() takes 1 or 2 positional arguments, buf and initial; %zd were given",
+                     function, nargs);
+        return -1;
     }
     if (nargs == 2) {
         options.initial = args[1];
     }
-    if (names != NULL && take_keywords(module, args + nargs, names, &options) < 0) {
+    if (names != NULL && take_keywords(module, function, takes_kernel, args + nargs, names, &options) < 0) {
+        return -1;
+    }
+    return sum_with_options(module, args[0], &options, sum);
+}
+
+PyObject *core_raw_cksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    uint16_t sum;
+    if (core_sum_call(module, "raw_cksum", true, args, nargs, names, &sum) < 0) {
         return NULL;
     }
-    return sum_with_options(module, args[0], &options);
+    return PyLong_FromLong(sum);
 }

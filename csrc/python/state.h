@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "kernels/kernel.h"
 
@@ -55,9 +56,57 @@ CKSUM_HIDDEN const struct cksum_kernel *core_active_kernel(PyObject *module);
 /* The names of these CKSUM_CPU_* bits as a tuple of str. NULL with an exception set. */
 CKSUM_HIDDEN PyObject *core_feature_names(uint32_t features);
 
+/* raw_cksum.c */
+
+/* The folded raw sum of these bytes, with the GIL released where that pays. */
+CKSUM_INLINE uint16_t core_sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len,
+                                     uint32_t initial)
+{
+    uint32_t sum;
+    if (len < CORE_GIL_RELEASE_BYTES) {
+        return cksum_fold32(kernel->fn(buf, len, initial));
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    sum = kernel->fn(buf, len, initial);
+    Py_END_ALLOW_THREADS;
+    return cksum_fold32(sum);
+}
+
+/* The raw sum that the arguments (buf, initial=0, /, *, offset, length[, kernel]) ask for. 0, or -1 with an exception. */
+CKSUM_HIDDEN int core_sum_arguments(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
+                                    Py_ssize_t nargs, PyObject *names, uint16_t *sum);
+
+/* The same, with the whole path for a call on bytes alone in the caller. */
+CKSUM_INLINE int core_sum_call(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *names, uint16_t *sum)
+{
+    if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
+        const struct cksum_kernel *kernel = core_active_kernel(module);
+        if (CKSUM_UNLIKELY(kernel == NULL)) {
+            return -1;
+        }
+        *sum = core_sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]),
+                              (size_t)PyBytes_GET_SIZE(args[0]), 0);
+        return 0;
+    }
+    return core_sum_arguments(module, function, takes_kernel, args, nargs, names, sum);
+}
+
 /* The methods of the module; what each does stands in fastcksum/_core.pyi. */
-CKSUM_HIDDEN PyObject *core_raw_cksum(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+#define CORE_FAST_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *const *, Py_ssize_t, PyObject *)
+CORE_FAST_METHOD(core_raw_cksum);
+CORE_FAST_METHOD(core_checksum);
+CORE_FAST_METHOD(core_verify);
+CORE_FAST_METHOD(core_update_checksum);
+CORE_FAST_METHOD(core_raw_cksum_many);
+#undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
+CORE_METHOD(core_pseudo_header);
+CORE_METHOD(core_verify_packet);
+CORE_METHOD(core_fill_packet);
+CORE_METHOD(core_verify_packets);
+CORE_METHOD(core_capture_reader);
+CORE_METHOD(core_scan_capture);
 CORE_METHOD(core_kernel_table);
 CORE_METHOD(core_describe);
 CORE_METHOD(core_active_kernel_name);
@@ -72,6 +121,9 @@ CORE_METHOD(core_count_events);
 CORE_METHOD(core_decode_counters);
 CORE_METHOD(core_shared_object);
 #undef CORE_METHOD
+
+/* packet_binding.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_packet(PyObject *module);
 
 /* bench_type.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_bench(PyObject *module);

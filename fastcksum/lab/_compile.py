@@ -61,6 +61,17 @@ class CompiledKernel(Kernel):
     command: tuple[str, ...]
     vectorised: bool | None
     assembly: str = field(repr=False, compare=False)
+    built: _Built = field(repr=False, compare=False)
+
+    @property
+    def kernel_id(self) -> str:
+        """What its descriptor is called in the shared object."""
+        return self.built.kernel_id
+
+    @property
+    def library(self) -> Path:
+        """The shared object; it is removed when Python ends."""
+        return self.built.path
 
 
 def compile_kernel(
@@ -326,10 +337,17 @@ def _shipped_ids(path: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A shared object, the command that made it, the assembly of the same unit, and what tells it from others."""
+    """A shared object, the command that made it, the assembly of the same unit, and what tells it from others.
+
+    kernel_id names the descriptor and the section that holds the kernel's code; compile_object makes unit.o in the same
+    folder, link makes a shared object of it.
+    """
 
     path: Path
+    kernel_id: str
     command: tuple[str, ...]
+    compile_object: tuple[str, ...]
+    link: tuple[str, ...]
     assembly: str
     key: tuple[str, ...]
 
@@ -356,7 +374,15 @@ def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, 
     assembly = (folder / "unit.s").read_text(errors="replace")
     _run_compiler(command, folder)
     digest = hashlib.sha256(assembly.replace(str(folder), "").encode()).hexdigest()
-    return _Built(folder / "kernel.so", command, assembly, (*compiler, *flags, unit.kernel_id, digest))
+    return _Built(
+        path=folder / "kernel.so",
+        kernel_id=unit.kernel_id,
+        command=command,
+        compile_object=(*compiler, *options, "-c", "-o", "unit.o", "unit.c"),
+        link=(*compiler, *flags, "-fPIC", "-shared", "-nostartfiles", "unit.o"),
+        assembly=assembly,
+        key=(*compiler, *flags, unit.kernel_id, digest),
+    )
 
 
 def _run_compiler(command: tuple[str, ...], folder: Path) -> None:
@@ -508,4 +534,22 @@ def _load(built: _Built, unit: _Unit, version: str, flags: tuple[str, ...]) -> C
         command=built.command,
         vectorised=None if bits is None else bits > 0,
         assembly=_assembly.text_of(built.assembly, unit.function),
+        built=built,
     )
+
+
+def relink(kernel: CompiledKernel, *, kernel_at: int, loops_at: int) -> Path:
+    """A shared object of the same machine code, the kernel and its call loops at these offsets in a page (bytes).
+
+    CompileError in the words of the compiler or the linker.
+    """
+    built = kernel.built
+    folder = built.path.parent
+    target = folder / f"at_{kernel_at:x}_{loops_at:x}.so"
+    if not target.exists():
+        if not (folder / "unit.o").exists():
+            _run_compiler(built.compile_object, folder)
+        starts = {".text": 0x100000 + loops_at, f"cksum_code_{built.kernel_id}": 0x200000 + kernel_at}
+        places = [f"-Wl,--section-start={section}={address:#x}" for section, address in starts.items()]
+        _run_compiler((*built.link, *places, "-o", target.name), folder)
+    return target

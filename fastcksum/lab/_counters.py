@@ -213,14 +213,17 @@ def count(
         )
 
 
-def counters_here() -> str:
-    """What of the CPU's counters this process may use, in words: the events of one group, or why none."""
+def counters_here(hypervisor: str) -> str:
+    """What of the CPU's counters this process may use, in words: the events of one group, or why none.
+
+    hypervisor: what the host report calls it.
+    """
     try:
         counts, refused = _counted(_core.count_events(OVERHEAD, bytes(1), 0, 1, 1000))
     except Refused as reason:
         return f"refused: {reason}"
     except OSError as error:
-        return f"refused: {refusal(error.errno or 0, _paranoia(), host().hypervisor)}"
+        return f"refused: {refusal(error.errno or 0, _paranoia(), hypervisor)}"
     events = [_PERF_NAMES.get(name, name) for name in EVENTS if getattr(counts, name) is not None]
     return f"{', '.join(events)} in one group" + (f"; {refused}" if refused else "")
 

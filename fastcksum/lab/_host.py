@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -52,7 +52,8 @@ class Host:
 
     step and pair are in `unit`s: the smallest step of the tick counter, and an empty begin/end pair of readings;
     hz is units a second. load is the 1-minute load average, steal the share of CPU time that a hypervisor gave to
-    others since boot; both None where not told. warnings: what spoils a measurement here, and what to do about it.
+    others since boot; both None where not told. counters: what of the CPU's event counters may be used, or why not.
+    compilers: name and version of each C compiler on the PATH. warnings: what spoils a measurement here, and what to do about it.
     """
 
     cpu: str
@@ -76,6 +77,8 @@ class Host:
     pair: int
     compiler: str
     flags: str
+    compilers: tuple[str, ...]
+    counters: str
     byte_order: str
     python: str
     numpy: str
@@ -106,6 +109,8 @@ class Host:
             ),
             ("Compiler", self.compiler),
             ("Flags", self.flags),
+            ("Compilers", ", ".join(self.compilers) or "none on the PATH"),
+            ("Counters", self.counters),
             ("Versions", f"fastcksum {self.fastcksum}, Python {self.python}, NumPy {self.numpy}"),
             ("Memory", f"pages of {self.page_size} bytes, transparent huge pages {self.huge_pages}"),
             ("Load", load + steal),
@@ -132,9 +137,32 @@ def tick_name(unit: str) -> str:
 
 def host() -> Host:
     """The machine that this runs on, as it is now. Takes about 0.1 s the first time: the clock is measured."""
-    return read_host(
+    machine = read_host(
         Path("/"), timer=timer_facts(), build=_core.build_facts(), features=_core.cpu_facts()["features"]
     )
+    return replace(machine, counters=_counters_of(machine.hypervisor), compilers=_compilers())
+
+
+@cache
+def _counters_of(hypervisor: str) -> str:
+    """What of the CPU's counters may be used, or why not; asked once."""
+    from ._counters import counters_here  # noqa: PLC0415 - it needs a Host itself
+
+    return counters_here(hypervisor)
+
+
+@cache
+def _compilers() -> tuple[str, ...]:
+    """Name and version of each C compiler on the PATH, those of one version once; asked once."""
+    from ._compile import CompileError, compiler_version, compilers_on_path  # noqa: PLC0415 - as above
+
+    versions: dict[str, str] = {}
+    for name in compilers_on_path():
+        try:
+            versions.setdefault(compiler_version((name,)), name)
+        except CompileError:  # it is there and doesn't work
+            versions[f"{name} that fails"] = name
+    return tuple(versions)
 
 
 @cache
@@ -176,6 +204,8 @@ def read_host(root: Path, *, timer: Any, build: Any, features: tuple[str, ...]) 
         "pair": timer["pair"],
         "compiler": build["compiler"],
         "flags": build["flags"],
+        "compilers": (),
+        "counters": UNKNOWN,
         "byte_order": build["byte_order"],
         "python": platform.python_version(),
         "numpy": np.__version__,

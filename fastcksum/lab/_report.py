@@ -14,7 +14,7 @@ from . import _stats
 from ._host import labelled_lines, tick_name
 
 if TYPE_CHECKING:
-    from ._sweep import Row, Sweep
+    from ._sweep import Plan, Row, Sweep
 
 WIDTH = 100
 
@@ -49,9 +49,12 @@ def alignment(offset: int) -> str:
 
 
 def _table_line(row: Row) -> str:
-    per_byte = f"{row.ticks_per_byte:.2f}" if row.size else "-"
+    per_byte = "-" if row.size == 0 and row.distribution == "fixed" else f"{row.ticks_per_byte:.2f}"
     figures = f"{row.ticks_per_call:>19.1f} {per_byte:>16}"
-    line = f"{alignment(row.offset):<10} {row.size:>10} {figures}"
+    where = f"{alignment(row.offset):<10} {row.size:>10}"
+    if row.distribution != "fixed":
+        where = f"{'Dependent' if 'dependent' in row.mode else 'Random':<10} {row.distribution:>10}"
+    line = f"{where} {figures}"
     remarks = ", ".join(_remarks(row))
     return f"{line}  {remarks}" if remarks else line
 
@@ -59,6 +62,8 @@ def _table_line(row: Row) -> str:
 def _remarks(row: Row) -> list[str]:
     """What a reader must know to believe the figure, as short as can be."""
     remarks = []
+    if not math.isnan(row.placement_low):
+        remarks.append(f"{row.placement_low:.1f} to {row.placement_high:.1f}")
     if row.badge != "clean":
         remarks.append(f"{row.badge}, median {row.error:+.0%}" if row.samples else "no sample left")
     if row.net_ticks_per_call is not None and math.isnan(row.net_ticks_per_call) and row.samples:
@@ -135,16 +140,56 @@ def _notes(sweep: Sweep, rows: list[Row]) -> list[str]:
             f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or "
             "took a page fault."
         )
-    if plan.placements == 1:
-        notes.append(
-            "Placement: 1, the code lies where the linker put it. The same code elsewhere may differ by a factor at "
-            "small sizes."
-        )
+    notes.append(_placement_note(plan))
+    notes += _set_notes(sweep)
     if plan.interrupted:
         notes.append(
             f"Interrupted: {plan.rounds_done} of {plan.rounds} rounds were done; these are their figures."
         )
     return [line for note in notes for line in _wrapped(note)]
+
+
+def _placement_note(plan: Plan) -> str:
+    """Where the code lay, which is the largest error at small sizes."""
+    if plan.placements == 1 and plan.processes == 1:
+        why = f" ({plan.placement_note})" if plan.placement_note else ""
+        return (
+            f"Placement: 1, the code lies where the linker put it{why}. The same code elsewhere may differ by a factor "
+            "at small sizes."
+        )
+    return (
+        f"Placement: each kernel and its loops linked at {plan.placements} offsets in a page, in {plan.processes} "
+        f"process{'' if plan.processes == 1 else 'es'}; a figure is the median over these of the minima, the range "
+        "stands behind it."
+    )
+
+
+def _set_notes(sweep: Sweep) -> list[str]:
+    """What the buffers and the lengths were, where they weren't one hot buffer of one length."""
+    plan = sweep.plan
+    used = {cell.cache for cell in plan.cells}
+    notes = [
+        f"Lengths '{name}': {_mix_text(mix)}, at random offsets 0 to 1023, in another order each round."
+        for name, mix in plan.lengths.items()
+    ]
+    sets = ", ".join(f"{name} {size} bytes" for name, size in plan.set_bytes.items() if name in used)
+    if sets:
+        notes.append(
+            f"Set: {sets} in buffers that share no cache line, called in a random order; {plan.pages}."
+        )
+    if "cold" in used:
+        notes.append(
+            f"Cold: flushed before each call, one call a sample: the figure holds an empty pair of readings "
+            f"({sweep.host.pair}) and is a multiple of the counter's step ({sweep.host.step:g})."
+        )
+    return notes
+
+
+def _mix_text(mix: Any) -> str:
+    if isinstance(mix, dict):
+        return ", ".join(f"{count} of {length} bytes" for length, count in mix.items())
+    low, high = mix
+    return f"any of {low} to {high} bytes alike"
 
 
 def _wrapped(sentence: str) -> list[str]:

@@ -83,38 +83,42 @@ def contended_rounds(rates: Floats, *, least: float = 0.0) -> npt.NDArray[np.boo
     return np.asarray(rates < CONTENDED_SHARE * possible, dtype=np.bool_)
 
 
-def badge(summary: Summary, contended: npt.NDArray[np.bool_]) -> Badge:
-    """The badge of a cell: `contended` says of each sample that was kept whether its round shared the core."""
+def badge(error: float, contended: npt.NDArray[np.bool_]) -> Badge:
+    """The badge of a cell: `contended` says of each sample that was kept whether its round shared the core.
+
+    error: how far the median lies above the minimum; where the core's clock is known the smaller one of ticks and of
+    core cycles, since a clock that moves against the counter is no noise, and memory doesn't follow the core's clock.
+    """
     if len(contended) and np.mean(contended) > 0.5:
         return "contended"
-    if not summary.error <= NOISY_ERROR:  # NaN is not clean either
+    if not error <= NOISY_ERROR:  # NaN is not clean either
         return "noisy"
     return "clean"
 
 
-def core_cycles(
+def core_cycle_samples(
     ticks_per_call: AnyNumbers,
     add_ticks: AnyNumbers,
     mul_ticks: AnyNumbers,
     *,
     chain: int,
     mul_latency: int | None,
-) -> float:
-    """Estimated core cycles of one call: the minimum over samples of ticks x core cycles a tick in that round.
+) -> Floats:
+    """Estimated core cycles of one call in each round whose clock is known: ticks x core cycles a tick in that round.
 
     A chain of `chain` dependent additions takes `chain` core cycles, so chain / add_ticks is the clock ratio of the
     round. As many dependent multiplications of `mul_latency` cycles must tell the same within 2 %: a round in which
     they don't (the clock moved, somebody interrupted) says nothing, and a core on which they rarely do is not one
-    that this method understands. NaN ("unknown") then, and where mul_latency is None.
+    that this method understands. Empty ("unknown") then, and where mul_latency is None.
     """
     if mul_latency is None or len(ticks_per_call) == 0:
-        return float("nan")
+        return np.zeros(0)
     ratio = chain / np.asarray(add_ticks, dtype=np.float64)
     witness = chain * mul_latency / np.asarray(mul_ticks, dtype=np.float64)
     known = np.abs(ratio / witness - 1.0) <= CHAINS_AGREE
     if np.mean(known) < KNOWN_SHARE:
-        return float("nan")
-    return float(np.min((ticks_per_call * ratio)[known]))
+        return np.zeros(0)
+    return np.asarray((ticks_per_call * ratio)[known], dtype=np.float64)
 
 
 def net(gross: float, overhead: float | None) -> float | None:

@@ -6,14 +6,10 @@ The loop itself is C, in each kernel's own file; here is decided what it is call
 from __future__ import annotations
 
 import dataclasses
-import mmap
 import operator
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -21,11 +17,27 @@ import numpy as np
 from fastcksum import _core
 from fastcksum._kernel import Kernel, active_kernel, kernels
 
-from . import _report, _stats
+from . import _cells, _job, _report, _stats
+from ._cells import (
+    DPDK_SIZES,
+    MODES,
+    RANDOM_OFFSET,
+    Cell,
+    Lengths,
+    check_lengths,
+    check_way,
+    longest,
+    shortest,
+)
+from ._compile import CompileError
 from ._host import Host, host, timer_facts
+from ._job import MARGIN, Job, Link
+from ._placement import links_of
 from ._progress import Progress, reporting
 
 if TYPE_CHECKING:
+    import os
+
     import numpy.typing as npt
     import pandas as pd
     from typing_extensions import Buffer
@@ -34,75 +46,24 @@ if TYPE_CHECKING:
 
 KernelLike: TypeAlias = str | Kernel
 
-DPDK_SIZES: Final = (20, 21, 100, 101, 1500, 1501, 9000, 9001, 65536, 65537)
-"""The block sizes of DPDK's cksum_perf_autotest, those of the patch of February 2026 included."""
-
-IMIX: Final = {40: 7, 576: 4, 1500: 1}
-"""The classic Internet mix: packet size in bytes -> how many of twelve packets have it."""
-
 # A batch lasts at least this many steps of the counter, or empty pairs of readings, whichever is longer.
 BATCH: Final = 1000
-# The clock may rise, and the batch shrink, after its calls were counted: that much is asked for instead.
-MARGIN: Final = 2.0
 # The additions a core cycle that any x86-64 core since 2013 manages; nothing is presumed of others.
 LEAST_WIDE: Final = {"tsc_ticks": 3.0}
 # Core cycles of a 64-bit multiplication on every x86-64 core since 2008; elsewhere it isn't one number.
 MUL_LATENCY: Final = {"tsc_ticks": 3}
 OVERHEAD: Final = "nothing"
-CACHE_LINE: Final = 64
-# What lies between two blocks that DPDK's allocator gives out: its header, two cache lines.
-DPDK_HEADER: Final = 2 * CACHE_LINE
-DPDK_BLOCKS: Final = 10
-
-
-def _plain_starts(size: int, offset: int, slack: int) -> list[int]:  # noqa: ARG001 - the signature of all forms
-    """One span, that far behind the start of a page."""
-    return [offset]
-
-
-def _dpdk_starts(size: int, offset: int, slack: int) -> list[int]:
-    """Ten blocks as rte_malloc gives them out, each on a cache line of its own behind its header."""
-    room = -(-(size + slack) // CACHE_LINE) * CACHE_LINE
-    return [i * (room + DPDK_HEADER) + DPDK_HEADER + offset for i in range(DPDK_BLOCKS)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A way to time a cell: where its spans start, and the C loop that goes over them."""
-
-    starts: Callable[[int, int, int], list[int]]
-    loop: str
-
-
-# (mode, cache, form) -> how it is done. What isn't here can't be asked for.
-_WAYS: Final = {
-    ("throughput", "hot", "plain"): _Way(_plain_starts, "plain"),
-    ("throughput", "hot", "dpdk"): _Way(_dpdk_starts, "dpdk"),
-}
-_MOST_PLACEMENTS: Final = 1
-_MOST_PROCESSES: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is timed: a kernel on a size at an offset, in a mode, from a cache, in a form."""
-
-    kernel: str
-    size: int
-    distribution: str
-    offset: int
-    mode: str
-    cache: str
-    form: str
 
 
 class Row(NamedTuple):
     """One cell of a sweep in figures.
 
-    Times are in `unit`s a call; ticks_per_call is the minimum, q1 and q3 are quartiles, error is
-    (median - minimum) / minimum. Per-byte figures are of the gross figure. net_ticks_per_call is None where the
-    overhead was not measured and NaN where it is larger than the figure (invalid). est_core_cycles_per_byte is NaN
-    where the core's clock is unknown. placement_low and placement_high are NaN with a single placement.
+    Times are in `unit`s a call. With one placement in one process ticks_per_call is the minimum over the rounds, q1 and
+    q3 are quartiles, error is (median - minimum) / minimum. With more of them each is the median over those units, and
+    placement_low and placement_high are the least and the largest minimum (NaN with a single one). Per-byte figures
+    are of the gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is larger
+    than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a mix of
+    lengths; its per-byte figures are of its mean length.
     """
 
     kernel: str
@@ -133,17 +94,24 @@ class Plan:
     """What was asked for and what was done: enough to repeat the sweep, and to read its samples.
 
     kernels: the fields of each Kernel, by name of the field. left_out: sentences about cells that were asked for and
-    not timed. processor: the CPU that the thread was pinned to, None where that was refused. started: UTC.
-    interrupted: Ctrl-C ended it after rounds_done whole rounds.
+    not timed. lengths: what is behind each mix. mean_lengths: bytes a call of each cell. set_bytes: the size of each
+    cache's set. pages: what backed the largest buffer. placement_note: why there is only one placement, where more were
+    asked for. processor: the CPU that the thread was pinned to, None where that was refused. started: UTC.
+    interrupted: Ctrl-C ended it after rounds_done whole rounds of the last process.
     """
 
     kernels: tuple[dict[str, Any], ...]
     cells: tuple[Cell, ...]
+    mean_lengths: tuple[float, ...]
     left_out: tuple[str, ...]
+    lengths: dict[str, Any]
+    set_bytes: dict[str, int]
+    pages: str
     rounds: int
     rounds_done: int
     interrupted: bool
     placements: int
+    placement_note: str
     processes: int
     seed: int
     target_ticks: int
@@ -156,7 +124,7 @@ class Sweep:
     """The samples of a sweep, with the machine and the plan that they belong to.
 
     samples: structured array, one row a sample, flagged ones included: ticks calls result round order cell flags
-    add_ticks mul_ticks wide_ticks, then the columns of its Cell.
+    add_ticks mul_ticks wide_ticks placement process, then the columns of its Cell.
     """
 
     samples: Structured = dataclasses.field(repr=False)
@@ -165,7 +133,7 @@ class Sweep:
 
     def table(self) -> list[Row]:
         """One Row a cell, in the order of the plan."""
-        return rows_of(self.samples, self.plan.cells, self.host.unit)
+        return rows_of(self.samples, self.plan.cells, self.plan.mean_lengths, self.host.unit)
 
     def frame(self) -> pd.DataFrame:
         """The table as a DataFrame, one row a cell. ModuleNotFoundError with the pip command without pandas."""
@@ -182,8 +150,29 @@ class Sweep:
         """The table that reviewers mail, in the form of DPDK's cksum_perf_autotest, at most 100 columns wide."""
         return _report.text(self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one Parquet file; a good file of that name is replaced only by a whole one."""
+        _results_module().save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Sweep:
+        """The sweep that save() wrote. ValueError if the file is something else, damaged, or of another schema."""
+        loaded: Sweep = _results_module().load(path)
+        return loaded
+
     def __str__(self) -> str:
         return self.text()
+
+
+def _results_module() -> Any:
+    """The reader and writer of files. ModuleNotFoundError with the pip command without pandas and pyarrow."""
+    try:
+        from . import _results  # noqa: PLC0415 - pandas is an extra
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "saving and loading sweeps needs pandas and pyarrow: pip install 'fastcksum[lab]'"
+        ) from error
+    return _results
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +223,8 @@ def measure(
     _core.raw_cksum(buf, offset=offset, length=length)  # the same errors, in the same words
     start = operator.index(offset)
     size = memoryview(buf).nbytes - start if length is None else operator.index(length)
-    chosen = _resolve(active_kernel() if kernel is None else kernel)
-    _check_count("rounds", rounds)
+    chosen = resolve(active_kernel() if kernel is None else kernel)
+    check_count("rounds", rounds)
     if not chosen.min_len <= size <= chosen.max_len:
         raise ValueError(
             f"kernel '{chosen.name}' is made for {chosen.min_len} to {chosen.max_len} bytes, not {size}; "
@@ -243,11 +232,11 @@ def measure(
         )
     bench = _core.Bench()
     bench.add(chosen, buf, [start], [size])
-    with _pinned():
-        bench.calibrate(int(_target_ticks() * MARGIN))
-        _check_sums(bench, [chosen.name])
-        samples = np.concatenate([_round(bench, [0], number) for number in range(rounds)])
-        _check_sums(bench, [chosen.name])
+    with _job.pinned():
+        bench.calibrate(int(target_ticks() * MARGIN))
+        _job.check_sums(bench, [chosen.name])
+        samples = np.concatenate([_job.time_round(bench, [0], number) for number in range(rounds)])
+        _job.check_sums(bench, [chosen.name])
     return Samples(
         ticks_per_call=samples["ticks"] / samples["calls"],
         flags=samples["flags"].copy(),
@@ -264,100 +253,156 @@ def sweep(
     offsets: SupportsIndex | Iterable[SupportsIndex] = (0, 1),
     *,
     mode: str = "throughput",
-    lengths: None = None,
+    lengths: Mapping[str, Lengths] | None = None,
     cache: str = "hot",
     form: str = "plain",
     rounds: int = 60,
     placements: int = 1,
     processes: int = 1,
     seed: int | None = None,
+    huge_pages: bool = False,
+    batch_ticks: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Times kernels on all sizes at all offsets: every round visits every cell once, in a shuffled order.
 
     kernels: names or Kernels; None: the active one, the past ones, the yardsticks, as far as they run here.
-    sizes, offsets: bytes. form: "plain", one span that far behind the start of a page; "dpdk", the ten blocks of
-    DPDK's cksum_perf_autotest in turn, each that far behind the start of a cache line, folded into a volatile sum.
-    seed: of the bytes and the order; None draws one, which the plan keeps. progress: called with (rounds done,
-    rounds); None draws a bar if standard error is a terminal.
+    sizes, offsets: bytes, from the start of a page.
+
+    mode: "throughput"; "latency", where the address of each call depends on the last result; "mixed", the `lengths`
+    (such as {"imix": IMIX, "1..128": (1, 128)}) at random offsets in another order each round, with independent and
+    with dependent calls; sizes and offsets are unused then.
+    cache: "hot" (in L1 as far as the size allows); "l2", "l3", "dram", sets of many buffers as large as plan.set_bytes
+    says; "cold", flushed before each call, one call a sample.
+    form: "plain"; "dpdk", the ten blocks of DPDK's cksum_perf_autotest in turn, folded into a volatile sum.
+    placements: the code linked at so many places in a page; needs a compiler, else 1 and the plan says why. processes:
+    the whole in so many processes, one after another. huge_pages: ask for them; plan.pages says what came of it.
+    batch_ticks: how long a batch lasts at least; None: 1000 steps of the counter, or empty pairs of readings.
+    seed: of the bytes, the order and the places; None draws one, which the plan keeps. progress: called with (rounds
+    done, rounds); None draws a bar if standard error is a terminal.
 
     ValueError for what there isn't, and for a kernel whose sum of a cell is wrong. Cells outside a kernel's min_len
     to max_len are left out and said so in the plan. Ctrl-C after the first round ends the sweep and keeps the whole
     rounds; the plan says so. The thread is pinned to one CPU meanwhile.
     """
-    way = _find_way(mode, cache, form)
-    if lengths is not None:
-        raise ValueError(f"lengths are for mode 'mixed', which this version lacks: {_ways_text()}")
-    _check_most("placements", placements, _MOST_PLACEMENTS)
-    _check_most("processes", processes, _MOST_PROCESSES)
-    _check_count("rounds", rounds)
-    chosen = _choose(kernels)
+    check_way(mode, cache, form)
+    for what, value in {"rounds": rounds, "placements": placements, "processes": processes}.items():
+        check_count(what, value)
+    chosen = choose(kernels)
+    mixes = _check_mixes(mode, lengths)
     size_list, offset_list = _integers("sizes", sizes), _integers("offsets", offsets)
-    seed = _draw_seed() if seed is None else _check_seed(seed)
-
-    cells, left_out = _lay_out(chosen, size_list, offset_list, mode=mode, cache=cache, form=form)
+    seed = draw_seed() if seed is None else _check_seed(seed)
+    machine = host()
+    sets = _sets_for(cache, machine)
+    grid = (
+        _grid(size_list, offset_list, mode, cache, form) if mode != "mixed" else _mix_grid(mixes, cache, form)
+    )
+    cells, left_out = _lay_out(chosen, grid, mixes, sets)
     if not cells:
         raise ValueError("no cell is left to time: " + "; ".join(left_out))
-    machine = host()
-    target = _target_ticks()
-    byte_source, order_source = (np.random.default_rng([seed, stream]) for stream in (0, 1))
-    bench = _fill_bench(cells, {kernel.name: kernel for kernel in chosen}, way, max(offset_list), byte_source)
+    links, note = _link_all(chosen, placements, seed)
+    job = Job(
+        links=links,
+        cells=cells,
+        sets=sets,
+        mixes=mixes,
+        slack=max(*offset_list, 1),
+        rounds=rounds,
+        seed=seed,
+        process=0,
+        target_ticks=max(target_ticks(), batch_ticks or 0),
+        huge_pages=huge_pages,
+    )
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    names = [cell.kernel for cell in cells]
-    with _pinned() as processor:
-        bench.calibrate(int(target * MARGIN))
-        _check_sums(bench, names)
-        done, interrupted = _run_rounds(bench, len(cells), rounds, order_source, progress)
-        _check_sums(bench, names)
+    outcomes = _run_jobs(job, processes, progress)
+    last = outcomes[-1]
     plan = Plan(
         kernels=tuple(_facts_of(kernel) for kernel in chosen),
         cells=tuple(cells),
+        mean_lengths=tuple(last.mean_lengths),
         left_out=tuple(left_out),
+        lengths={name: dict(mix) if isinstance(mix, Mapping) else mix for name, mix in mixes.items()},
+        set_bytes=sets,
+        pages=last.pages,
         rounds=rounds,
-        rounds_done=len(done),
-        interrupted=interrupted,
-        placements=placements,
-        processes=processes,
+        rounds_done=last.rounds_done,
+        interrupted=last.rounds_done < rounds or len(outcomes) < processes,
+        placements=max(map(len, links.values())),
+        placement_note=note,
+        processes=len(outcomes),
         seed=seed,
-        target_ticks=target,
-        processor=processor,
+        target_ticks=job.target_ticks,
+        processor=last.processor,
         started=started,
     )
-    return Sweep(samples=_join(np.concatenate(done), cells), host=machine, plan=plan)
+    return Sweep(samples=join_samples(outcomes, cells), host=machine, plan=plan)
+
+
+def _run_jobs(job: Job, processes: int, progress: Progress | None) -> list[_job.Outcome]:
+    """The job in this process, or in so many others one after another; those done when Ctrl-C came."""
+    outcomes: list[_job.Outcome] = []
+    with reporting(progress, f"{len(job.cells)} cells, {job.rounds} rounds") as report:
+        if processes == 1:
+            return [_job.run(job, report)]
+        try:
+            for process in range(processes):
+
+                def report_all(done: int, rounds: int, before: int = process * job.rounds) -> None:
+                    report(before + done, processes * rounds)
+
+                outcomes.append(_job.run_in_process(dataclasses.replace(job, process=process), report_all))
+                if outcomes[-1].rounds_done < job.rounds:
+                    break
+        except KeyboardInterrupt:
+            if not outcomes:
+                raise
+    return outcomes
+
+
+def _link_all(chosen: Sequence[Kernel], placements: int, seed: int) -> tuple[dict[str, list[Link]], str]:
+    """The links of each kernel at so many places; one of each, and why, where there is no compiler.
+
+    Each kernel has a stretch of places of its own, so that no two are compared at equal places only.
+    """
+    if placements > 1:
+        try:
+            return {kernel.name: links_of(kernel, placements, i, seed) for i, kernel in enumerate(chosen)}, ""
+        except CompileError as error:
+            note = f"{placements} placements were asked for: {str(error).splitlines()[0]}"
+    else:
+        note = ""
+    return {kernel.name: links_of(kernel, 1) for kernel in chosen}, note
 
 
 # What may be asked for
 
 
-def _ways_text() -> str:
-    return "; ".join(f"mode '{mode}' with cache '{cache}' and form '{form}'" for mode, cache, form in _WAYS)
-
-
-def _find_way(mode: str, cache: str, form: str) -> _Way:
-    """How cells of this mode, cache and form are timed. ValueError that lists what there is."""
-    for at, (what, value) in enumerate({"mode": mode, "cache": cache, "form": form}.items()):
-        known = dict.fromkeys(way[at] for way in _WAYS)
-        if value not in known:
-            raise ValueError(f"{what} {value!r} is unknown; there is {', '.join(map(repr, known))}")
-    try:
-        return _WAYS[mode, cache, form]
-    except KeyError:
-        raise ValueError(
-            f"mode {mode!r}, cache {cache!r}, form {form!r} don't go together; there is {_ways_text()}"
-        ) from None
-
-
-def _check_count(what: str, value: int) -> None:
+def check_count(what: str, value: int) -> None:
     if operator.index(value) < 1:
         raise ValueError(f"{what} must be at least 1, not {value}")
 
 
-def _check_most(what: str, value: int, most: int) -> None:
-    _check_count(what, value)
-    if value > most:
+def _check_mixes(mode: str, lengths: Mapping[str, Lengths] | None) -> dict[str, Lengths]:
+    """The mixes of mode "mixed". ValueError if they are missing there, or given elsewhere."""
+    if mode == "mixed":
+        if lengths is None:
+            raise ValueError("mode 'mixed' needs lengths, such as {'imix': IMIX, '1..128': (1, 128)}")
+        return check_lengths(lengths)
+    if lengths is not None:
+        raise ValueError(f"lengths are for mode 'mixed'; mode {mode!r} takes sizes")
+    return {}
+
+
+def _sets_for(cache: str, machine: Host) -> dict[str, int]:
+    """Bytes of each cache's set. ValueError if one is asked for and the machine doesn't tell its caches."""
+    if cache in {"hot", "cold"}:
+        return {}
+    sets = _cells.set_sizes(machine.caches)
+    if not sets:
         raise ValueError(
-            f"{what} must be {most}, not {value}: this version times one, where the linker put the code"
+            f"cache {cache!r} needs the sizes of L2 and L3, which this machine doesn't tell; 'hot' needs none"
         )
+    return sets
 
 
 def _check_seed(seed: SupportsIndex) -> int:
@@ -367,7 +412,7 @@ def _check_seed(seed: SupportsIndex) -> int:
     return value
 
 
-def _draw_seed() -> int:
+def draw_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
@@ -382,7 +427,7 @@ def _integers(what: str, values: SupportsIndex | Iterable[SupportsIndex]) -> lis
     return numbers
 
 
-def _resolve(kernel: KernelLike) -> Kernel:
+def resolve(kernel: KernelLike) -> Kernel:
     """The Kernel, or the built-in one of that name. ValueError if it is unknown or can't run here."""
     if isinstance(kernel, str):
         known = {each.name: each for each in kernels()}
@@ -397,7 +442,7 @@ def _resolve(kernel: KernelLike) -> Kernel:
     return kernel
 
 
-def _choose(wanted: KernelLike | Iterable[KernelLike] | None) -> list[Kernel]:
+def choose(wanted: KernelLike | Iterable[KernelLike] | None) -> list[Kernel]:
     """The kernels to time, each once. ValueError for none, and for two of one name."""
     if wanted is None:
         active = active_kernel()
@@ -405,7 +450,7 @@ def _choose(wanted: KernelLike | Iterable[KernelLike] | None) -> list[Kernel]:
         return [active, *(kernel for kernel in listed if kernel != active)]
     if isinstance(wanted, (str, Kernel)):
         wanted = [wanted]
-    chosen = list(dict.fromkeys(_resolve(kernel) for kernel in wanted))
+    chosen = list(dict.fromkeys(resolve(kernel) for kernel in wanted))
     if not chosen:
         raise ValueError("kernels must name at least one kernel")
     names = [kernel.name for kernel in chosen]
@@ -418,130 +463,51 @@ def _choose(wanted: KernelLike | Iterable[KernelLike] | None) -> list[Kernel]:
     return chosen
 
 
+def _grid(sizes: Sequence[int], offsets: Sequence[int], mode: str, cache: str, form: str) -> list[Cell]:
+    return [Cell("", size, "fixed", offset, mode, cache, form) for size in sizes for offset in offsets]
+
+
+def _mix_grid(mixes: Mapping[str, Lengths], cache: str, form: str) -> list[Cell]:
+    return [Cell("", 0, name, RANDOM_OFFSET, mode, cache, form) for name in mixes for mode in MODES["mixed"]]
+
+
 def _lay_out(
-    chosen: Sequence[Kernel],
-    sizes: Sequence[int],
-    offsets: Sequence[int],
-    *,
-    mode: str,
-    cache: str,
-    form: str,
+    chosen: Sequence[Kernel], grid: Sequence[Cell], mixes: Mapping[str, Lengths], sets: Mapping[str, int]
 ) -> tuple[list[Cell], list[str]]:
     """The cells to time, and a sentence for each kernel and size that is left out."""
-    cells, left_out = [], []
+    cells: list[Cell] = []
+    left_out: dict[str, None] = {}
     for kernel in chosen:
-        for size in sizes:
-            if not kernel.min_len <= size <= kernel.max_len:
-                left_out.append(
-                    f"{kernel.name} at {size} bytes: it is right for {kernel.min_len} to {kernel.max_len} bytes only"
-                )
-                continue
-            cells += [Cell(kernel.name, size, "fixed", offset, mode, cache, form) for offset in offsets]
-    return cells, left_out
+        for place in grid:
+            why = _why_not(kernel, place, mixes) or _cells.why_left_out(place, sets)
+            if why:
+                left_out[why] = None
+            else:
+                cells.append(dataclasses.replace(place, kernel=kernel.name))
+    return cells, list(left_out)
 
 
-# Buffers, rounds, samples
+def _why_not(kernel: Kernel, cell: Cell, mixes: Mapping[str, Lengths]) -> str | None:
+    """Why the kernel isn't made for the lengths of the cell, or None."""
+    mix: Lengths = mixes.get(cell.distribution, (cell.size, cell.size))
+    if kernel.min_len <= shortest(mix) and longest(mix) <= kernel.max_len:
+        return None
+    what = f"{cell.size} bytes" if cell.offset != RANDOM_OFFSET else f"lengths '{cell.distribution}'"
+    return f"{kernel.name} at {what}: it is right for {kernel.min_len} to {kernel.max_len} bytes only"
 
 
-def _mapped(size: int, source: np.random.Generator) -> mmap.mmap:
-    """A private mapping of at least size bytes, every page of it written with random bytes.
-
-    Pages that were never written are all one page of zeros, which never leaves the nearest cache.
-    """
-    buffer = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    buffer[:] = source.bytes(len(buffer))
-    return buffer
+# Samples
 
 
-def _fill_bench(
-    cells: Sequence[Cell], by_name: dict[str, Kernel], way: _Way, slack: int, source: np.random.Generator
-) -> _core.Bench:
-    """A Bench with these cells, all in one buffer: no two of them differ in which physical pages they got."""
-    spans = [way.starts(cell.size, cell.offset, max(slack, 1)) for cell in cells]
-    end = max(starts[-1] + cell.size for starts, cell in zip(spans, cells, strict=True))
-    buffer = _mapped(end, source)
-    bench = _core.Bench()
-    for starts, cell in zip(spans, cells, strict=True):
-        bench.add(by_name[cell.kernel], buffer, starts, [cell.size] * len(starts), loop=way.loop)
-    return bench
-
-
-def _target_ticks() -> int:
+def target_ticks() -> int:
     """How long a batch must last for the counter's step and the cost of reading it not to matter."""
     facts = timer_facts()
     return int(np.ceil(BATCH * max(facts["step"], facts["pair"])))
 
 
-def _sample_type() -> np.dtype[np.void]:
-    names, formats, offsets = zip(*_core.SAMPLE_FIELDS, strict=True)
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": _core.SAMPLE_SIZE})
-
-
-def _round(bench: _core.Bench, order: Sequence[int], number: int) -> Structured:
-    """The samples of one round, one a cell named in order."""
-    out = np.zeros(len(order), _sample_type())
-    bench.round(order, number, out.data)
-    return out
-
-
-def _run_rounds(
-    bench: _core.Bench, n_cells: int, rounds: int, source: np.random.Generator, progress: Progress | None
-) -> tuple[list[Structured], bool]:
-    """The samples of each whole round, and whether Ctrl-C ended it early. KeyboardInterrupt if there is no round yet."""
-    done: list[Structured] = []
-    try:
-        with reporting(progress, f"{n_cells} cells, {rounds} rounds") as report:
-            for number in range(rounds):
-                done.append(_round(bench, source.permutation(n_cells).tolist(), number))
-                report(number + 1, rounds)
-    except KeyboardInterrupt:
-        if not done:
-            raise
-    return done, len(done) < rounds
-
-
-def _check_sums(bench: _core.Bench, names: Sequence[str]) -> None:
-    """ValueError if a kernel's sum of its cell is not the reference's; names[i] is the kernel of cell i."""
-    wrong = bench.check()
-    if wrong is not None:
-        cell, offset, length, got, expected = wrong
-        raise ValueError(
-            f"kernel '{names[cell]}' is wrong at {length} bytes, offset {offset}: it gives {got:#06x}, "
-            f"right is {expected:#06x}; a wrong kernel is not timed"
-        )
-
-
-@contextmanager
-def _pinned() -> Iterator[int | None]:
-    """Keeps the thread on one CPU, which it gives, and restores its affinity on every way out. None where refused."""
-    before = os.sched_getaffinity(0)
-    wanted = _best_processor(before)
-    processor: int | None = wanted
-    try:
-        try:
-            os.sched_setaffinity(0, {wanted})
-        except OSError:
-            processor = None
-        yield processor
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def _best_processor(allowed: set[int]) -> int:
-    """The fastest kind of core; of those the last one, since interrupts mostly go to the first."""
-
-    def capacity(cpu: int) -> int:
-        try:
-            return int(Path(f"/sys/devices/system/cpu/cpu{cpu}/cpu_capacity").read_text())
-        except (OSError, ValueError):
-            return 0
-
-    return max(allowed, key=lambda cpu: (capacity(cpu), cpu))
-
-
 def _facts_of(kernel: Kernel) -> dict[str, Any]:
     """What a stored sweep keeps of a kernel: all but the code itself."""
-    left_out = {"capsule", "assembly"}
+    left_out = {"capsule", "assembly", "built"}
     return {
         field.name: getattr(kernel, field.name)
         for field in dataclasses.fields(kernel)
@@ -549,10 +515,13 @@ def _facts_of(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def _join(samples: Structured, cells: Sequence[Cell]) -> Structured:
-    """The samples with the columns of their cell beside them."""
-    columns = {
-        field.name: np.array([getattr(cell, field.name) for cell in cells])
+def join_samples(outcomes: Sequence[_job.Outcome], cells: Sequence[Cell]) -> Structured:
+    """The samples of all processes, with the process and the columns of their cell beside them."""
+    samples = np.concatenate([outcome.samples for outcome in outcomes])
+    process = np.repeat(np.arange(len(outcomes)), [len(outcome.samples) for outcome in outcomes])
+    columns = {"process": process.astype(np.uint32)}
+    columns |= {
+        field.name: np.array([getattr(cell, field.name) for cell in cells])[samples["cell"]]
         for field in dataclasses.fields(Cell)
     }
     kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
@@ -561,77 +530,121 @@ def _join(samples: Structured, cells: Sequence[Cell]) -> Structured:
     for name in samples.dtype.names or ():
         joined[name] = samples[name]
     for name, column in columns.items():
-        joined[name] = column[samples["cell"]]
+        joined[name] = column
     return joined
 
 
 # Figures
 
 
-def rows_of(samples: Structured, cells: Sequence[Cell], unit: str) -> list[Row]:
-    """One Row for each of the cells, from samples whose `cell` is an index into them."""
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The figures of one cell in one process at one placement."""
+
+    process: int
+    placement: int
+    summary: _stats.Summary
+    core_cycles: float
+    badge: _stats.Badge
+
+
+def units_of(samples: Structured, n_cells: int, unit: str) -> list[list[Unit]]:
+    """The units of each cell, from samples whose `cell` is an index into the cells."""
     contended = _contended_by_round(samples, unit)
-    kept = [samples[samples["cell"] == index] for index in range(len(cells))]
-    summaries = [_stats.summarise(each["ticks"] / each["calls"], each["flags"]) for each in kept]
-    overheads = {
-        dataclasses.replace(cell, kernel=""): summary.minimum
-        for cell, summary in zip(cells, summaries, strict=True)
-        if cell.kernel == OVERHEAD
-    }
-    return [
-        _row(
-            cell,
-            summary,
-            each,
-            unit=unit,
-            overhead=overheads.get(dataclasses.replace(cell, kernel="")),
-            contended=contended,
-        )
-        for cell, summary, each in zip(cells, summaries, kept, strict=True)
-    ]
+    found: list[list[Unit]] = []
+    for index in range(n_cells):
+        of_cell = samples[samples["cell"] == index]
+        places = np.unique(of_cell[["process", "placement"]])
+        found.append([_unit(of_cell, process, placement, unit, contended) for process, placement in places])
+    return found
 
 
-def _contended_by_round(samples: Structured, unit: str) -> dict[int, bool]:
-    """Whether the core was shared, for each round."""
-    rounds, first = np.unique(samples["round"], return_index=True)
-    rates = _stats.sentinel(samples["add_ticks"][first], samples["wide_ticks"][first])
-    shared = _stats.contended_rounds(rates, least=LEAST_WIDE.get(unit, 0.0))
-    return dict(zip(rounds.tolist(), shared.tolist(), strict=True))
-
-
-def _row(
-    cell: Cell,
-    summary: _stats.Summary,
-    samples: Structured,
-    *,
-    unit: str,
-    overhead: float | None,
-    contended: dict[int, bool],
-) -> Row:
+def _unit(
+    of_cell: Structured, process: int, placement: int, unit: str, contended: dict[tuple[int, int], bool]
+) -> Unit:
+    samples = of_cell[(of_cell["process"] == process) & (of_cell["placement"] == placement)]
     good = samples[samples["flags"] == 0]
-    cycles = _stats.core_cycles(
+    summary = _stats.summarise(samples["ticks"] / samples["calls"], samples["flags"])
+    known = _stats.core_cycle_samples(
         good["ticks"] / good["calls"],
         good["add_ticks"],
         good["mul_ticks"],
         chain=_core.CHAIN,
         mul_latency=MUL_LATENCY.get(unit),
     )
-    shared = np.array([contended[number] for number in good["round"].tolist()], dtype=np.bool_)
+    cycles = _stats.summarise(known, np.zeros(len(known)))
+    shared = np.array([contended[int(process), number] for number in good["round"].tolist()], dtype=np.bool_)
+    error = summary.error if np.isnan(cycles.error) else min(summary.error, cycles.error)
+    return Unit(int(process), int(placement), summary, cycles.minimum, _stats.badge(error, shared))
+
+
+def _contended_by_round(samples: Structured, unit: str) -> dict[tuple[int, int], bool]:
+    """Whether the core was shared, for each (process, round)."""
+    rounds, first = np.unique(samples[["process", "round"]], return_index=True)
+    rates = _stats.sentinel(samples["add_ticks"][first], samples["wide_ticks"][first])
+    shared = _stats.contended_rounds(rates, least=LEAST_WIDE.get(unit, 0.0))
+    return {(int(process), int(number)): bool(s) for (process, number), s in zip(rounds, shared, strict=True)}
+
+
+def rows_of(
+    samples: Structured, cells: Sequence[Cell], mean_lengths: Sequence[float], unit: str
+) -> list[Row]:
+    """One Row for each of the cells, from samples whose `cell` is an index into them."""
+    units = units_of(samples, len(cells), unit)
+    headlines = [_median(each.summary.minimum for each in of_cell) for of_cell in units]
+    overheads = {
+        dataclasses.replace(cell, kernel=""): headline
+        for cell, headline in zip(cells, headlines, strict=True)
+        if cell.kernel == OVERHEAD
+    }
+    calls = {int(cell): int(n) for cell, n in zip(samples["cell"], samples["calls"], strict=True)}
+    return [
+        _row(
+            cell,
+            of_cell,
+            unit,
+            calls=calls.get(index, 0),
+            mean_length=mean_lengths[index],
+            overhead=overheads.get(dataclasses.replace(cell, kernel="")),
+        )
+        for index, (cell, of_cell) in enumerate(zip(cells, units, strict=True))
+    ]
+
+
+def _row(
+    cell: Cell, units: Sequence[Unit], unit: str, *, calls: int, mean_length: float, overhead: float | None
+) -> Row:
+    headline = _median(each.summary.minimum for each in units)
+    cycles = _median(each.core_cycles for each in units)
+    minima = [each.summary.minimum for each in units if not np.isnan(each.summary.minimum)]
+    several = len(units) > 1 and len(minima) > 0
     nan = float("nan")
     return Row(
         **dataclasses.asdict(cell),
-        calls=int(samples["calls"][0]) if len(samples) else 0,
-        samples=summary.samples,
-        dropped=summary.dropped,
+        calls=calls,
+        samples=sum(each.summary.samples for each in units),
+        dropped=sum(each.summary.dropped for each in units),
         unit=unit,
-        ticks_per_call=summary.minimum,
-        net_ticks_per_call=_stats.net(summary.minimum, overhead),
-        ticks_per_byte=summary.minimum / cell.size if cell.size else nan,
-        est_core_cycles_per_byte=cycles / cell.size if cell.size else nan,
-        q1=summary.q1,
-        q3=summary.q3,
-        error=summary.error,
-        badge=_stats.badge(summary, shared),
-        placement_low=nan,
-        placement_high=nan,
+        ticks_per_call=headline,
+        net_ticks_per_call=_stats.net(headline, overhead),
+        ticks_per_byte=headline / mean_length if mean_length else nan,
+        est_core_cycles_per_byte=cycles / mean_length if mean_length else nan,
+        q1=_median(each.summary.q1 for each in units),
+        q3=_median(each.summary.q3 for each in units),
+        error=_median(each.summary.error for each in units),
+        badge=_usual_badge(units),
+        placement_low=min(minima) if several else nan,
+        placement_high=max(minima) if several else nan,
     )
+
+
+def _median(values: Iterable[float]) -> float:
+    """The median of the values that are numbers, NaN if there are none."""
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.median(known)) if known else float("nan")
+
+
+def _usual_badge(units: Sequence[Unit]) -> _stats.Badge:
+    """The badge in the middle of the units', from clean to contended."""
+    ranks = sorted(_stats.BADGES.index(each.badge) for each in units)
+    return _stats.BADGES[ranks[len(ranks) // 2]] if ranks else "noisy"

@@ -25,5 +25,6 @@ void test_fullest_lanes(void);
 void test_carry_of_a_rotated_sum(void);
 void test_wrapping(void);
 void test_beyond_4_gib(void);
+void test_packet(void);
 
 #endif

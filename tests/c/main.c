@@ -1,4 +1,4 @@
-/* The C tests of the kernels and of csrc/base. Built and run by run.sh; needs no Python. */
+/* The C tests of the kernels, of csrc/base and of csrc/packet. Built and run by run.sh; needs no Python. */
 #include "check.h"
 
 #include <stdarg.h>
@@ -50,6 +50,7 @@ static const struct {
     {"carry of a rotated sum", test_carry_of_a_rotated_sum},
     {"wrapping", test_wrapping},
     {"beyond 4 GiB", test_beyond_4_gib},
+    {"packets", test_packet},
 };
 
 int main(void)

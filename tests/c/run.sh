@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles csrc/base, csrc/kernels and the C tests with one compiler, and runs them.
+# Compiles csrc/base, csrc/kernels, csrc/packet and the C tests with one compiler, and runs them.
 #
 #     tests/c/run.sh CC [flag ...]
 #
@@ -23,8 +23,10 @@ trap 'rm -rf "$build"' EXIT
 
 # shellcheck disable=SC2086 # SANITIZE and RUN are lists of words
 "$cc" -std=c11 -O2 -g -Wall -Wextra -Wconversion -Wshadow -Werror $SANITIZE "$@" \
+    -DTEST_CAPTURES="\"$root/tests/data/captures\"" ${RUN:+-DTEST_CHANGES=10000} \
     -I "$root/csrc" -I "$root/tests/c" \
-    "$root"/csrc/base/*.c "$root"/csrc/kernels/*.c "$root"/csrc/kernels/*/*.c "$root"/tests/c/*.c \
+    "$root"/csrc/base/*.c "$root"/csrc/kernels/*.c "$root"/csrc/kernels/*/*.c "$root"/csrc/packet/*.c \
+    "$root"/tests/c/*.c \
     -o "$build/tests"
 # shellcheck disable=SC2086
 ${RUN-} "$build/tests"

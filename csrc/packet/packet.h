@@ -1,0 +1,166 @@
+/*
+ * packet.h: where the checksums of a packet lie, what each of them covers, and whether it is right.
+ *
+ * One parser for everybody: the functions on single packets, the batch over a capture, and the one that fills fields
+ * in. It knows no Python and no particular kernel; the kernel comes from the caller.
+ *
+ * It never reads outside bytes[0..captured), whatever the bytes say, and has no way to fail: what cannot be judged is
+ * UNCHECKED, with a reason.
+ */
+#ifndef CKSUM_PACKET_PACKET_H
+#define CKSUM_PACKET_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernel.h"
+
+/* What carries the checksum: C name, the name that people see. SCTP is listed to say that its CRC32c is not one. */
+#define PACKET_LAYERS(X)                                                                                               \
+    X(IPV4, "ipv4")                                                                                                    \
+    X(TCP, "tcp")                                                                                                      \
+    X(UDP, "udp")                                                                                                      \
+    X(UDPLITE, "udplite")                                                                                              \
+    X(ICMP, "icmp")                                                                                                    \
+    X(ICMPV6, "icmpv6")                                                                                                \
+    X(IGMP, "igmp")                                                                                                    \
+    X(DCCP, "dccp")                                                                                                    \
+    X(OSPF, "ospf")                                                                                                    \
+    X(GRE, "gre")                                                                                                      \
+    X(VRRP, "vrrp")                                                                                                    \
+    X(SCTP, "sctp")
+
+enum packet_layer {
+#define PACKET_LAYER_ID(id, text) PACKET_##id,
+    PACKET_LAYERS(PACKET_LAYER_ID)
+#undef PACKET_LAYER_ID
+        PACKET_LAYER_COUNT
+};
+
+/* The verdicts. PARTIAL: the field holds the pseudo-header sum, which the network card would have completed. */
+#define PACKET_STATUSES(X)                                                                                             \
+    X(GOOD, "good")                                                                                                    \
+    X(BAD, "bad")                                                                                                      \
+    X(PARTIAL, "partial")                                                                                              \
+    X(NONE, "none")                                                                                                    \
+    X(UNCHECKED, "unchecked")
+
+enum packet_status {
+#define PACKET_STATUS_ID(id, text) PACKET_##id,
+    PACKET_STATUSES(PACKET_STATUS_ID)
+#undef PACKET_STATUS_ID
+        PACKET_STATUS_COUNT
+};
+
+/* Why a verdict is what it is, in words; NO_REASON where the verdict says all. */
+#define PACKET_REASONS(X)                                                                                              \
+    X(NO_REASON, "")                                                                                                   \
+    X(FRAGMENT, "fragment: the checksum covers the whole datagram, this is a part of it")                              \
+    X(TRUNCATED, "truncated: the capture holds only the first bytes of the packet")                                    \
+    X(PAST_END, "length runs past the end of the captured bytes")                                                      \
+    X(TOO_SHORT, "length is smaller than the header")                                                                  \
+    X(IP_VERSION, "the IP version is neither 4 nor 6")                                                                 \
+    X(COVERAGE, "coverage is smaller than the header or larger than the packet")                                       \
+    X(ROUTING, "routing header that hides the final destination")                                                      \
+    X(VERSION, "a version of the protocol that is not known here")                                                     \
+    X(TOO_DEEP, "more checksums in one packet than are followed")                                                      \
+    X(CRC32C, "SCTP carries a CRC32c, which is no Internet checksum")                                                  \
+    X(NOT_SENT, "zero: the sender made no checksum")                                                                   \
+    X(AUTHENTICATED, "cryptographic authentication takes the place of the checksum")                                   \
+    X(PSEUDO_SUM, "holds the pseudo-header sum: the rest was left to the network card")                                \
+    X(PSEUDO_SUM_NO_LENGTH, "holds the pseudo-header sum without the length: segmentation was left to the card")       \
+    X(ZERO_HEADER, "zero: never filled in, perhaps left to the network card")                                          \
+    X(ZERO_FORBIDDEN, "zero is not allowed here")                                                                      \
+    X(PLAIN_SUM, "summed without the pseudo header, as some VRRP routers do over IPv4")
+
+enum packet_reason {
+#define PACKET_REASON_ID(id, text) PACKET_##id,
+    PACKET_REASONS(PACKET_REASON_ID)
+#undef PACKET_REASON_ID
+        PACKET_REASON_COUNT
+};
+
+/* What a packet may start with, by its number in a capture file (LINKTYPE_ or DLT_). */
+enum packet_link {
+    PACKET_LINK_NULL = 0,
+    PACKET_LINK_ETHERNET = 1,
+    PACKET_LINK_PPP = 9,
+    PACKET_LINK_DLT_RAW = 12,
+    PACKET_LINK_DLT_RAW_OPENBSD = 14,
+    PACKET_LINK_PPP_HDLC = 50,
+    PACKET_LINK_PPPOE = 51,
+    PACKET_LINK_RAW = 101,
+    PACKET_LINK_CISCO_HDLC = 104,
+    PACKET_LINK_LOOP = 108,
+    PACKET_LINK_LINUX_SLL = 113,
+    PACKET_LINK_PPP_WITH_DIRECTION = 204,
+    PACKET_LINK_IPV4 = 228,
+    PACKET_LINK_IPV6 = 229,
+    PACKET_LINK_LINUX_SLL2 = 276,
+};
+
+/*
+ * One checksum of a packet. Offsets count from the first byte of the packet. It covers bytes[start..start+length),
+ * less hole_length bytes at hole, and the pseudo header whose folded raw sum is pseudo (0: none).
+ */
+struct packet_check {
+    uint8_t layer;      /* enum packet_layer */
+    uint8_t status;     /* enum packet_status */
+    uint8_t reason;     /* enum packet_reason */
+    uint8_t protocol;   /* IP protocol number; for IPV4 that of the payload */
+    uint8_t ip_version; /* of the header at ip: 4, 6, or 0 where there is none */
+    bool has_field;     /* bytes[field] and the next one are there and are the checksum field */
+    bool covered;       /* start, length, hole and pseudo hold: the right value can be computed */
+    bool pending;       /* found by packet_find, not judged yet */
+    uint16_t pseudo;
+    uint16_t pseudo_length; /* what the length adds to pseudo, folded, as a raw sum */
+    uint32_t ip;            /* where the IP header is whose addresses count */
+    uint32_t field;
+    uint32_t start;
+    uint32_t length;
+    uint32_t hole; /* from the start of the packet; even distance from start */
+    uint32_t hole_length;
+};
+
+/* More than any sane packet has: 8 tunnels one inside the other, with a checksum in each header. */
+#define PACKET_MAX_CHECKS 24
+
+/* Packets longer than this are cut: 2 GiB, four thousand times the largest that a network stack hands out. */
+#define PACKET_MAX_BYTES 0x7fffffffu
+
+/* Whether packets of this link type are understood. */
+CKSUM_HIDDEN bool packet_link_known(unsigned link);
+
+/*
+ * Finds the checksums of a packet of which `captured` bytes are there and which had `original` bytes on the wire, the
+ * outermost first; writes at most PACKET_MAX_CHECKS and returns how many. Sums nothing: each is pending, UNCHECKED or NONE.
+ */
+CKSUM_HIDDEN unsigned packet_find(const unsigned char *bytes, size_t captured, size_t original, unsigned link,
+                                  struct packet_check *checks);
+
+/* Judges a pending check; any other is left as it is. */
+CKSUM_HIDDEN void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check);
+
+/* packet_find and packet_judge. */
+CKSUM_HIDDEN unsigned packet_verify(cksum_fn *fn, const unsigned char *bytes, size_t captured, size_t original,
+                                    unsigned link, struct packet_check *checks);
+
+/* The field as it stands, and as it should be, as numbers in network order. The first needs has_field, the second covered. */
+CKSUM_HIDDEN uint16_t packet_found(const unsigned char *bytes, const struct packet_check *check);
+CKSUM_HIDDEN uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct packet_check *check);
+
+/* Writes every field that can be computed, the innermost first. Returns how many. */
+CKSUM_HIDDEN unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsigned link);
+
+/* The folded raw sum of the pseudo header (RFC 768, RFC 8200 section 8.1); version is 4 or 6. */
+CKSUM_HIDDEN uint16_t packet_pseudo_header(unsigned version, const unsigned char *src, const unsigned char *dst,
+                                           unsigned protocol, uint32_t length);
+
+/* A verdict in one byte: layer and status. */
+CKSUM_INLINE uint8_t packet_code(const struct packet_check *check)
+{
+    return (uint8_t)(check->layer << 3 | check->status);
+}
+
+#endif

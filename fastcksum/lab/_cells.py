@@ -1,0 +1,309 @@
+"""Cells: what is timed, and where its bytes lie in memory.
+
+A cell is a kernel on a length (or a mix of lengths) at an offset, in a mode, from a cache, in a form. Here each becomes
+spans of one mapped region and the name of the C loop that goes over them; nothing here is timed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from ._host import Cache
+
+Lengths: TypeAlias = "Mapping[int, int] | tuple[int, int]"
+"""A mix of lengths in bytes: length -> how many have it, or (low, high) for any from low to high alike."""
+
+DPDK_SIZES: Final = (20, 21, 100, 101, 1500, 1501, 9000, 9001, 65536, 65537)
+"""The block sizes of DPDK's cksum_perf_autotest, those of the patch of February 2026 included."""
+
+IMIX: Final = {40: 7, 576: 4, 1500: 1}
+"""The classic Internet mix: packet size in bytes -> how many of twelve packets have it."""
+
+CACHE_LINE: Final = 64
+# What lies between two blocks that DPDK's allocator gives out: its header, two cache lines.
+DPDK_HEADER: Final = 2 * CACHE_LINE
+DPDK_BLOCKS: Final = 10
+# A batch of mixed lengths, and the quarter before it that warms the predictor: none of the warm-up comes again in it.
+MIXED_CALLS: Final = 16384
+MIXED_SPANS: Final = MIXED_CALLS + MIXED_CALLS // 4
+# Mixed lengths start at any of so many offsets.
+MIXED_OFFSETS: Final = 1024
+RANDOM_OFFSET: Final = -1
+# A set is a list of spans, and a list of more than this is no longer small beside what it points to.
+MOST_SPANS: Final = 1 << 21
+CHUNK: Final = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is timed.
+
+    size is in bytes; for a mix it is 0, distribution is its name and offset is -1: any of 0..1023. mode: "throughput",
+    "latency", "mixed" (independent calls) or "mixed dependent".
+    """
+
+    kernel: str
+    size: int
+    distribution: str
+    offset: int
+    mode: str
+    cache: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """A cell in memory: the region it lies in, where its spans start and how long they are, and how they are called."""
+
+    region: str
+    offsets: list[int]
+    lengths: list[int]
+    loop: str
+    cold: bool = False
+    walk: bool = False
+    mixed: bool = False
+
+    @property
+    def mean_length(self) -> float:
+        """Bytes a call."""
+        return sum(self.lengths) / len(self.lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the spans of a cell depend on: how many bytes each cache's set has, and the lengths behind each mix."""
+
+    sets: Mapping[str, int]
+    mixes: Mapping[str, Lengths]
+    slack: int  # room that each of DPDK's blocks has for an offset
+
+    def spans(self, cell: Cell, source: np.random.Generator) -> Spans:
+        """Where the cell lies."""
+        return _WAYS[cell.mode, cell.cache, cell.form](self, cell, source)
+
+
+def _hot(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:  # noqa: ARG001 - all ways are called alike
+    return Spans("hot", [cell.offset], [cell.size], "plain")
+
+
+def _dpdk(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:  # noqa: ARG001
+    """Ten blocks as rte_malloc gives them out, each on a cache line of its own behind its header."""
+    room = -(-(cell.size + layout.slack) // CACHE_LINE) * CACHE_LINE
+    starts = [i * (room + DPDK_HEADER) + DPDK_HEADER + cell.offset for i in range(DPDK_BLOCKS)]
+    return Spans("hot", starts, [cell.size] * DPDK_BLOCKS, "dpdk")
+
+
+def _latency(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:  # noqa: ARG001
+    return Spans("hot", [cell.offset], [cell.size], "chain")
+
+
+def _cold(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:  # noqa: ARG001
+    return Spans("hot", [cell.offset], [cell.size], "plain", cold=True)
+
+
+def _set(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:
+    """Spans all over a set, in an order that no prefetcher knows, none of them twice before all were called."""
+    stride = set_stride(cell.size, cell.offset)
+    count = max(layout.sets[cell.cache] // stride, 1)
+    starts = source.permutation(count) * stride + cell.offset
+    loop = "chain" if cell.mode == "latency" else "each"
+    return Spans(cell.cache, starts.tolist(), [cell.size] * count, loop, walk=True)
+
+
+def _mixed(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:
+    lengths = draw_lengths(layout.mixes[cell.distribution], MIXED_SPANS, source)
+    starts = source.integers(0, MIXED_OFFSETS, MIXED_SPANS)
+    loop = "chain" if cell.mode == "mixed dependent" else "each"
+    return Spans("hot", starts.tolist(), lengths.tolist(), loop, walk=True, mixed=True)
+
+
+# (mode, cache, form) -> how it is laid out. What isn't here can't be asked for.
+_WAYS: Final[Mapping[tuple[str, str, str], Callable[[Layout, Cell, np.random.Generator], Spans]]] = {
+    ("throughput", "hot", "plain"): _hot,
+    ("throughput", "hot", "dpdk"): _dpdk,
+    ("throughput", "l2", "plain"): _set,
+    ("throughput", "l3", "plain"): _set,
+    ("throughput", "dram", "plain"): _set,
+    ("throughput", "cold", "plain"): _cold,
+    ("latency", "hot", "plain"): _latency,
+    ("latency", "l2", "plain"): _set,
+    ("latency", "l3", "plain"): _set,
+    ("latency", "dram", "plain"): _set,
+    ("mixed", "hot", "plain"): _mixed,
+    ("mixed dependent", "hot", "plain"): _mixed,
+}
+# A mode that people ask for -> the modes of its cells.
+MODES: Final = {"throughput": ("throughput",), "latency": ("latency",), "mixed": ("mixed", "mixed dependent")}
+
+
+def check_way(mode: str, cache: str, form: str) -> None:
+    """ValueError that lists what there is, if there is no such combination."""
+    asked: dict[str, tuple[str, Iterable[str]]] = {
+        "mode": (mode, MODES),
+        "cache": (cache, dict.fromkeys(way[1] for way in _WAYS)),
+        "form": (form, dict.fromkeys(way[2] for way in _WAYS)),
+    }
+    for what, (value, known) in asked.items():
+        if value not in known:
+            raise ValueError(f"{what} {value!r} is unknown; there is {', '.join(map(repr, known))}")
+    if (mode, cache, form) not in _WAYS:
+        ways = "; ".join(
+            f"mode '{mode}' with cache '{cache}' and form '{form}'"
+            for mode, cache, form in _WAYS
+            if mode in MODES
+        )
+        raise ValueError(f"mode {mode!r}, cache {cache!r}, form {form!r} don't go together; there is {ways}")
+
+
+# Lengths
+
+
+def check_lengths(mixes: Mapping[str, Lengths]) -> dict[str, Lengths]:
+    """The mixes. ValueError for one that is empty, negative or the wrong way round."""
+    if not mixes:
+        raise ValueError("lengths must name at least one mix, such as {'imix': IMIX, '1..128': (1, 128)}")
+    for name, mix in mixes.items():
+        if isinstance(mix, tuple):
+            if not 0 <= mix[0] <= mix[1]:
+                raise ValueError(f"lengths {name!r} must be (low, high) with 0 <= low <= high, not {mix}")
+        elif not mix or min(mix) < 0 or min(mix.values()) < 0 or sum(mix.values()) == 0:
+            raise ValueError(
+                f"lengths {name!r} must map lengths to counts that are not all 0, not {dict(mix)}"
+            )
+    return dict(mixes)
+
+
+def longest(mix: Lengths) -> int:
+    """The longest length of the mix that can come up."""
+    return mix[1] if isinstance(mix, tuple) else max(length for length, count in mix.items() if count > 0)
+
+
+def shortest(mix: Lengths) -> int:
+    """The shortest length of the mix that can come up."""
+    return mix[0] if isinstance(mix, tuple) else min(length for length, count in mix.items() if count > 0)
+
+
+def draw_lengths(mix: Lengths, n: int, source: np.random.Generator) -> npt.NDArray[np.int64]:
+    """N lengths of the mix: each as often as it should, in a random order; those of a range are drawn."""
+    if isinstance(mix, tuple):
+        return source.integers(mix[0], mix[1] + 1, n)
+    ends = np.rint(np.cumsum(list(mix.values())) / sum(mix.values()) * n).astype(np.int64)
+    return source.permutation(np.repeat(list(mix), np.diff(ends, prepend=0)))
+
+
+# Sets
+
+
+def set_stride(size: int, offset: int) -> int:
+    """Bytes from one span of a set to the next: no two of them share a cache line."""
+    return -(-(size + max(offset, 0) + 1) // CACHE_LINE) * CACHE_LINE
+
+
+def set_sizes(caches: Sequence[Cache]) -> dict[str, int]:
+    """Bytes of the l2, l3 and dram sets, from the caches of this machine. {} where it doesn't tell them.
+
+    A set is well inside its cache and well outside the one before: half of L2; sixteen times L2 but at most half of
+    L3, of which neighbours take their part; four times L3 but at most 1 GiB (twice L3 if that is more).
+    """
+    size = {cache.level: cache.size for cache in caches if cache.type in {"Data", "Unified"}}
+    if not {2, 3} <= size.keys():
+        return {}
+    return {
+        "l2": size[2] // 2,
+        "l3": min(16 * size[2], size[3] // 2),
+        "dram": max(min(4 * size[3], 1 << 30), 2 * size[3]),
+    }
+
+
+def why_left_out(cell: Cell, sets: Mapping[str, int]) -> str | None:
+    """Why a cell can't be laid out, or None."""
+    if cell.cache not in {"l2", "l3", "dram"}:
+        return None
+    available = sets[cell.cache]
+    if cell.size > available and cell.cache != "dram":
+        return f"{cell.size} bytes don't fit in the {cell.cache} set of {available} bytes"
+    if available // set_stride(cell.size, cell.offset) > MOST_SPANS:
+        least = available // MOST_SPANS - CACHE_LINE
+        return (
+            f"{cell.size} bytes from {cell.cache} would need more than {MOST_SPANS} buffers to fill its set of "
+            f"{available} bytes; sizes above {least} can be had"
+        )
+    return None
+
+
+# Memory
+
+
+def mapped(size: int, source: np.random.Generator, *, huge_pages: bool = False) -> mmap.mmap:
+    """A private mapping of at least size bytes, every page of it written with random bytes.
+
+    Pages that were never written are all one page of zeros, which never leaves the nearest cache.
+    """
+    buffer = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if huge_pages:
+        buffer.madvise(mmap.MADV_HUGEPAGE)
+    for start in range(0, len(buffer), CHUNK):
+        end = min(start + CHUNK, len(buffer))
+        buffer[start:end] = source.bytes(end - start)
+    return buffer
+
+
+def page_backing(buffer: mmap.mmap, smaps: str | None = None) -> str:
+    """What pages back the mapping, from /proc/self/smaps: "4 KiB pages", "2 MiB huge pages for 98 %"."""
+    view = (ctypes.c_char * len(buffer)).from_buffer(buffer)
+    try:
+        start = ctypes.addressof(view)
+    finally:
+        del view
+    try:
+        text = Path("/proc/self/smaps").read_text() if smaps is None else smaps
+    except OSError:
+        return "pages unknown"
+    fields = _smaps_fields(text, start)
+    if fields is None or "AnonHugePages" not in fields:
+        return "pages unknown"
+    huge = fields["AnonHugePages"] / max(fields.get("Size", 0), 1)
+    small = f"{fields.get('KernelPageSize', mmap.PAGESIZE // 1024)} KiB pages"
+    return small if huge == 0 else f"2 MiB huge pages for {min(huge, 1):.0%}, {small}"
+
+
+def _smaps_fields(text: str, address: int) -> dict[str, int] | None:
+    """The numbers (in KiB) of the mapping that holds the address. Neighbouring mappings are merged by the kernel."""
+    fields: dict[str, int] | None = None
+    for line in text.splitlines():
+        head = line.split(" ", 1)[0]
+        if "-" in head and not head.endswith(":"):
+            if fields is not None:
+                return fields
+            low, high = (int(end, 16) for end in head.split("-"))
+            fields = {} if low <= address < high else None
+        elif fields is not None and line.endswith(" kB"):
+            name, number = line.removesuffix(" kB").split(":")
+            fields[name] = int(number)
+    return fields
+
+
+def regions_needed(spans: Sequence[Spans]) -> dict[str, int]:
+    """Bytes of each region: as far as the last span of any cell in it reaches."""
+    sizes: dict[str, int] = {}
+    for each in spans:
+        end = max(start + length for start, length in zip(each.offsets, each.lengths, strict=True))
+        sizes[each.region] = max(sizes.get(each.region, 0), end)
+    return sizes
+
+
+def shuffled(spans: Spans, source: np.random.Generator) -> tuple[list[int], list[int]]:
+    """The spans of a mix in another order."""
+    order: Any = source.permutation(len(spans.offsets))
+    return np.asarray(spans.offsets)[order].tolist(), np.asarray(spans.lengths)[order].tolist()

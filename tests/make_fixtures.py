@@ -1,0 +1,787 @@
+"""Makes the packets of the packet tests, with what is to be said of each; run as a script, the captures in data/captures.
+
+Everything here is plain Python on bytes, written from the RFCs; nothing of fastcksum is imported, so that a packet's
+checksum and the verdict expected on it are a second opinion. A packet is built from the inside out: each function wraps
+what it is given, and moves the expectations along.
+
+    python tests/make_fixtures.py
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+CAPTURES = Path(__file__).parent / "data" / "captures"
+
+ETHERNET, NULL, PPP, PPP_HDLC, PPPOE, RAW, CISCO_HDLC, LOOP, SLL, SLL2 = (
+    1,
+    0,
+    9,
+    50,
+    51,
+    101,
+    104,
+    108,
+    113,
+    276,
+)
+
+
+# ---- the arithmetic, the slow way ----
+
+
+def ones_complement_sum(data: bytes) -> int:
+    """The 16-bit ones'-complement sum of big-endian words, an odd byte padded behind with zero (RFC 1071)."""
+    total = sum(high << 8 | low for high, low in zip(data[::2], data[1::2] + b"\0", strict=False))
+    while total > 0xFFFF:
+        total = (total >> 16) + (total & 0xFFFF)
+    return total
+
+
+def internet_checksum(data: bytes) -> int:
+    """Its complement."""
+    return ones_complement_sum(data) ^ 0xFFFF
+
+
+# ---- packets with expectations ----
+
+
+@dataclass(frozen=True)
+class Expect:
+    """The verdict that a checksum is to get. reason: words that must stand in it."""
+
+    layer: str
+    status: str
+    found: int | None = None
+    expected: int | None = None
+    offset: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Built:
+    """Bytes, and what is to be said of the checksums in them."""
+
+    data: bytes
+    expects: tuple[Expect, ...] = ()
+
+    def behind(self, header: bytes, *outer: Expect) -> Built:
+        """This with a header in front, whose own checksums come first."""
+        moved = (
+            replace(expect, offset=None if expect.offset is None else expect.offset + len(header))
+            for expect in self.expects
+        )
+        return Built(header + self.data, (*outer, *moved))
+
+    def then(self, trailer: bytes) -> Built:
+        """This with bytes behind it that no checksum covers."""
+        return Built(self.data + trailer, self.expects)
+
+
+def unchecked(built: Built, reason: str, *layers: str) -> Built:
+    """The same bytes; these layers (all, if none is named) are to be unchecked for this reason."""
+    return Built(
+        built.data,
+        tuple(
+            replace(expect, status="unchecked", expected=None, reason=reason)
+            if not layers or expect.layer in layers
+            else expect
+            for expect in built.expects
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Net4:
+    """An IPv4 header to come, and the pseudo header it gives."""
+
+    src: str = "192.0.2.10"
+    dst: str = "198.51.100.20"
+    final: str | None = None  # the last address of a source route
+    options: bytes = b""
+    total: int | None = None  # None: as it is
+    fragment: int = 0  # flags and offset
+    fault: str = "good"
+
+    version = 4
+
+    def pseudo(self, protocol: int, length: int) -> bytes:
+        addresses = IPv4Address(self.src).packed + IPv4Address(self.final or self.dst).packed
+        return addresses + struct.pack("!BBH" if length <= 0xFFFF else "!BBI", 0, protocol, length)
+
+    def carry(self, protocol: int, payload: Built) -> Built:
+        length = 20 + len(self.options)
+        total = length + len(payload.data) if self.total is None else self.total
+        header = bytearray(
+            struct.pack("!BBHHHBBH", 0x40 | length // 4, 0, total, 0x1234, self.fragment, 64, protocol, 0)
+            + IPv4Address(self.src).packed
+            + IPv4Address(self.dst).packed
+            + self.options
+        )
+        right = internet_checksum(bytes(header))
+        found = {"good": right, "bad": right ^ 0x0100, "zero": 0}[self.fault]
+        header[10:12] = found.to_bytes(2, "big")
+        status = "good" if self.fault == "good" else "bad"
+        return payload.behind(bytes(header), Expect("ipv4", status, found, right, 10))
+
+
+@dataclass(frozen=True)
+class Net6:
+    """An IPv6 header to come. extensions: (protocol, header with its first byte left out) one behind the other."""
+
+    src: str = "2001:db8::10"
+    dst: str = "2001:db8:1::20"
+    final_src: str | None = None
+    final_dst: str | None = None
+    extensions: tuple[tuple[int, bytes], ...] = ()
+    payload_length: int | None = None
+
+    version = 6
+
+    def pseudo(self, protocol: int, length: int) -> bytes:
+        source, destination = self.final_src or self.src, self.final_dst or self.dst
+        addresses = IPv6Address(source).packed + IPv6Address(destination).packed
+        return addresses + struct.pack("!IHBB", length, 0, 0, protocol)
+
+    def carry(self, protocol: int, payload: Built) -> Built:
+        chain = b""
+        for number, rest in reversed(self.extensions):
+            chain = bytes([protocol]) + rest + chain
+            protocol = number
+        inner = payload.behind(chain)
+        length = len(inner.data) if self.payload_length is None else self.payload_length
+        header = struct.pack("!IHBB", 0x60000000, length, protocol, 64)
+        return inner.behind(header + IPv6Address(self.src).packed + IPv6Address(self.dst).packed)
+
+
+Net = Net4 | Net6
+
+
+def checked(
+    layer: str,
+    body: bytes,
+    at: int,
+    pseudo: bytes = b"",
+    fault: str = "good",
+    *,
+    covered: Callable[[bytes], bytes] = bytes,
+    inner: Iterable[Expect] = (),
+) -> Built:
+    """body with its checksum at `at` written, rightly or not.
+
+    fault: good, bad, partial, partial-tso (a pseudo header without the length), none (0), other (0xffff for 0x0000 and
+    the other way round)
+    """
+    data = bytearray(body)
+    data[at : at + 2] = b"\0\0"
+    right = internet_checksum(pseudo + covered(bytes(data)))
+    if layer in {"udp", "udplite"}:
+        right = right or 0xFFFF
+    without_length = pseudo[:-2] + b"\0\0" if len(pseudo) == 12 else pseudo[:32] + b"\0" * 4 + pseudo[36:]
+    found = {
+        "good": right,
+        "bad": right ^ 0x0100,
+        "partial": ones_complement_sum(pseudo),
+        "partial-tso": ones_complement_sum(without_length),
+        "none": 0,
+        "other": right ^ 0xFFFF,
+    }[fault]
+    status = {"good": "good", "bad": "bad", "none": "none", "other": "good"}.get(fault, "partial")
+    data[at : at + 2] = found.to_bytes(2, "big")
+    expected = None if status == "none" else right
+    return Built(bytes(data), (Expect(layer, status, found, expected, at), *inner))
+
+
+def tcp(net: Net, data: bytes = b"hello, world", fault: str = "good", length: int | None = None) -> Built:
+    body = struct.pack("!HHIIBBHHH", 49152, 80, 1, 2, 0x50, 0x18, 8192, 0, 0) + data
+    return net.carry(6, checked("tcp", body, 16, net.pseudo(6, length or len(body)), fault))
+
+
+def udp(
+    net: Net,
+    data: bytes | Built = b"hello",
+    fault: str = "good",
+    ports: tuple[int, int] = (1024, 9),
+    said: int | None = None,
+) -> Built:
+    payload = data if isinstance(data, Built) else Built(data)
+    length = 8 + len(payload.data)
+    body = payload.behind(struct.pack("!HHHH", *ports, length if said is None else said, 0))
+    built = checked("udp", body.data, 6, net.pseudo(17, length), fault, inner=body.expects)
+    return net.carry(17, built)
+
+
+def udplite(net: Net, data: bytes = b"hello", coverage: int = 0, fault: str = "good") -> Built:
+    body = struct.pack("!HHHH", 1024, 9, coverage, 0) + data
+    pseudo = net.pseudo(136, len(body))
+    built = checked("udplite", body, 6, pseudo, fault, covered=lambda whole: whole[: coverage or len(whole)])
+    return net.carry(136, built)
+
+
+def dccp(net: Net, data: bytes = b"hello, world", coverage: int = 0, fault: str = "good") -> Built:
+    """A DCCP-Data packet with a 16-byte header (long sequence numbers)."""
+    body = struct.pack("!HHBBHBBHI", 1024, 5001, 4, coverage, 0, 2 << 1 | 1, 0, 0, 1) + data
+    end = len(body) if coverage == 0 else 16 + (coverage - 1) * 4
+    return net.carry(
+        33, checked("dccp", body, 6, net.pseudo(33, len(body)), fault, covered=lambda whole: whole[:end])
+    )
+
+
+def icmp(net: Net4, body: bytes = b"\x08\0\0\0\x12\x34\0\x01ping", fault: str = "good") -> Built:
+    return net.carry(1, checked("icmp", body, 2, b"", fault))
+
+
+def icmpv6(net: Net6, body: bytes = b"\x80\0\0\0\x12\x34\0\x01ping", fault: str = "good") -> Built:
+    return net.carry(58, checked("icmpv6", body, 2, net.pseudo(58, len(body)), fault))
+
+
+def igmp(net: Net4, fault: str = "good") -> Built:
+    return net.carry(2, checked("igmp", b"\x16\0\0\0" + IPv4Address("239.1.2.3").packed, 2, b"", fault))
+
+
+def ospf2(net: Net4, fault: str = "good", auth_type: int = 1) -> Built:
+    """A Hello; the 8 bytes of authentication are not covered, and what follows the stated length is not either."""
+    hello = struct.pack("!4sHBBI4s4s", b"\xff\xff\xff\0", 10, 2, 1, 40, b"\0" * 4, b"\0" * 4)
+    header = struct.pack(
+        "!BBH4s4sHH8s", 2, 1, 24 + len(hello), b"\x0a\0\0\1", b"\0" * 4, 0, auth_type, b"password"
+    )
+    if auth_type == 2:
+        built = Built(header + hello, (Expect("ospf", "none", 0, None, 12, "authentication"),))
+    else:
+        built = checked("ospf", header + hello, 12, b"", fault, covered=lambda whole: whole[:16] + whole[24:])
+    return net.carry(89, built.then(b"\x55" * 16 if auth_type == 2 else b""))
+
+
+def ospf3(net: Net6, fault: str = "good") -> Built:
+    hello = struct.pack("!IIHHII", 5, 0x01000013, 10, 40, 0, 0)
+    header = struct.pack("!BBH4s4sHBB", 3, 1, 16 + len(hello), b"\x0a\0\0\1", b"\0" * 4, 0, 0, 0)
+    return net.carry(89, checked("ospf", header + hello, 12, net.pseudo(89, len(header + hello)), fault))
+
+
+def vrrp(net: Net, version: int, fault: str = "good", *, pseudo: bool = True) -> Built:
+    address = IPv4Address("192.0.2.1").packed if net.version == 4 else IPv6Address("fe80::1").packed
+    if version == 2:
+        body = struct.pack("!BBBBBBH", 0x21, 7, 100, 1, 0, 1, 0) + address + b"\0" * 8
+    else:
+        body = struct.pack("!BBBBHH", 0x31, 7, 100, 1, 100, 0) + address
+    header = net.pseudo(112, len(body)) if version == 3 else b""
+    if pseudo:
+        return net.carry(112, checked("vrrp", body, 6, header, fault))
+    built = checked("vrrp", body, 6)
+    right = internet_checksum(header + body)
+    return net.carry(
+        112, Built(built.data, (replace(built.expects[0], expected=right, reason="pseudo header"),))
+    )
+
+
+def sctp(net: Net) -> Built:
+    body = struct.pack("!HHII", 5000, 5001, 0xDEADBEEF, 0x85BF694E) + b"\x0a\0\0\4"
+    return net.carry(132, Built(body, (Expect("sctp", "unchecked", reason="CRC32c"),)))
+
+
+def gre(net: Net, inner: Built, protocol: int = 0x0800, fault: str = "good", *, key: bool = False) -> Built:
+    """GRE with a checksum."""
+    flags = 0x8000 | (0x2000 if key else 0)
+    body = inner.behind(struct.pack("!HHHH", flags, protocol, 0, 0) + (b"\0\0\0\x2a" if key else b""))
+    return net.carry(47, checked("gre", body.data, 4, b"", fault, inner=body.expects))
+
+
+def plain_gre(net: Net, inner: Built, protocol: int = 0x0800, flags: int = 0, rest: bytes = b"") -> Built:
+    return net.carry(47, inner.behind(struct.pack("!HH", flags, protocol) + rest))
+
+
+def vxlan(
+    net: Net, frame: Built, fault: str = "none", header: bytes = b"\x08\0\0\0\0\0\x2a\0", port: int = 4789
+) -> Built:
+    return udp(net, frame.behind(header), fault, ports=(50000, port))
+
+
+def l2tp(net: Net, ppp: Built, flags: int = 0x4002) -> Built:
+    length = struct.pack("!H", 8 + len(ppp.data)) if flags & 0x4000 else b""
+    sequence = b"\0\1\0\2" if flags & 0x0800 else b""
+    offset = b"\0\3abc" if flags & 0x0200 else b""
+    if flags & 0x4000:
+        length = struct.pack("!H", 8 + len(sequence) + len(offset) + len(ppp.data))
+    header = struct.pack("!H", flags) + length + b"\0\7\0\x09" + sequence + offset
+    return udp(net, ppp.behind(header), ports=(1701, 1701))
+
+
+def ethernet(payload: Built, ethertype: int | None = None, tags: Iterable[tuple[int, int]] = ()) -> Built:
+    """An Ethernet II frame; the type is that of the IP version, unless it is given."""
+    if ethertype is None:
+        ethertype = 0x86DD if payload.data[0] >> 4 == 6 else 0x0800
+    header = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01"
+    for tag, number in tags:
+        header += struct.pack("!HH", tag, number)
+    return payload.behind(header + struct.pack("!H", ethertype))
+
+
+def llc_frame(payload: Built, llc: bytes) -> Built:
+    """An 802.3 frame, whose type field is the length."""
+    inner = payload.behind(llc)
+    return inner.behind(b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01" + struct.pack("!H", len(inner.data)))
+
+
+def mpls(payload: Built, labels: int = 2) -> Built:
+    stack = b"".join(struct.pack("!I", (16 + i) << 12 | (i == labels - 1) << 8 | 64) for i in range(labels))
+    return payload.behind(stack)
+
+
+def pppoe(payload: Built, protocol: bytes = b"\x00\x21") -> Built:
+    inner = payload.behind(protocol)
+    return inner.behind(struct.pack("!BBHH", 0x11, 0, 5, len(inner.data)))
+
+
+def sll(payload: Built, protocol: int) -> Built:
+    return payload.behind(struct.pack("!HHH8sH", 0, 1, 6, b"\x02\0\0\0\0\1\0\0", protocol))
+
+
+def sll2(payload: Built, protocol: int) -> Built:
+    return payload.behind(struct.pack("!HHIHBB8s", protocol, 0, 2, 1, 0, 6, b"\x02\0\0\0\0\1\0\0"))
+
+
+def routing_0(addresses: list[str], left: int) -> tuple[int, bytes]:
+    packed = b"".join(IPv6Address(address).packed for address in addresses)
+    return 43, struct.pack("!BBBI", len(packed) // 8, 0, left, 0) + packed
+
+
+def segment_routing(segments: list[str], left: int) -> tuple[int, bytes]:
+    """Segments in the order of the header: the last of the way first (RFC 8754)."""
+    packed = b"".join(IPv6Address(segment).packed for segment in segments)
+    return 43, struct.pack("!BBBBBH", len(packed) // 8, 4, left, len(segments) - 1, 0, 0) + packed
+
+
+def fragment_header(offset: int, *, more: bool) -> tuple[int, bytes]:
+    return 44, struct.pack("!BHI", 0, offset << 3 | more, 0x1234)
+
+
+HOP_BY_HOP = (0, b"\0\5\2\0\0\1\0")  # router alert and padding
+DESTINATION_OPTIONS = (60, b"\0\1\4\0\0\0\0")  # padding
+
+
+def home_address(address: str) -> tuple[int, bytes]:
+    return 60, b"\2\1\2\0\0\xc9\x10" + IPv6Address(address).packed
+
+
+def jumbo(length: int) -> tuple[int, bytes]:
+    return 0, b"\0\xc2\4" + struct.pack("!I", length)
+
+
+AH = struct.pack("!BHII", 4, 0, 0x100, 1) + b"\xaa" * 12
+
+
+def loose_source_route(*addresses: str, pointer: int = 4) -> bytes:
+    packed = b"".join(IPv4Address(address).packed for address in addresses)
+    option = bytes([131, 3 + len(packed), pointer]) + packed
+    return option + b"\0" * (-len(option) % 4)
+
+
+# ---- the packets ----
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A packet as captured."""
+
+    name: str
+    link: int
+    data: bytes
+    expects: tuple[Expect, ...]
+    original: int | None = None  # bytes on the wire; None: as many as there are
+
+
+@dataclass
+class _List:
+    packets: list[Packet] = field(default_factory=list)
+
+    def add(self, name: str, link: int, built: Built, original: int | None = None) -> None:
+        self.packets.append(Packet(name, link, built.data, built.expects, original))
+
+
+def _ethernet_ipv4(to: _List) -> None:
+    net = Net4()
+    even, odd = b"hello, world", b"hello, worlds"
+
+    def add(name: str, built: Built, original: int | None = None) -> None:
+        to.add(name, ETHERNET, built if built.data[:6] == b"\2\0\0\0\0\2" else ethernet(built), original)
+
+    for fault in ("good", "bad", "partial", "partial-tso"):
+        add(f"tcp-{fault}", tcp(net, even, fault))
+        add(f"udp-{fault}", udp(net, odd, fault))
+        add(f"udplite-{fault}", udplite(net, odd, 0, fault))
+        add(f"dccp-{fault}", dccp(net, odd, 0, fault))
+    add("tcp-odd-length", tcp(net, odd))
+    add("ipv4-bad", tcp(replace(net, fault="bad")))
+    add("ipv4-zero", tcp(replace(net, fault="zero")))
+    add("udp-none", udp(net, odd, "none"))
+    add("tcp-zero-is-right", _with_sum(tcp, net, 0x0000))
+    add("tcp-ffff-for-zero", _with_sum(tcp, net, 0x0000, "other"))
+    add("udp-ffff-is-right", _with_sum(udp, net, 0xFFFF))
+    for coverage in (8, 12, 21):
+        add(f"udplite-coverage-{coverage}", udplite(net, odd, coverage))
+    add("udplite-coverage-bad", udplite(net, odd, 12, "bad"))
+    add("udplite-coverage-7", unchecked(udplite(net, odd, 7), "coverage", "udplite"))
+    add("udplite-coverage-22", unchecked(udplite(net, odd, 22), "coverage", "udplite"))
+    for coverage in (1, 3, 4):
+        add(f"dccp-coverage-{coverage}", dccp(net, even, coverage))
+    add("dccp-coverage-5", unchecked(dccp(net, even, 5), "coverage", "dccp"))
+    for fault in ("good", "bad"):
+        add(f"icmp-{fault}", icmp(net, fault=fault))
+        add(f"igmp-{fault}", igmp(replace(net, dst="224.0.0.22"), fault))
+        add(f"ospf2-{fault}", ospf2(replace(net, dst="224.0.0.5"), fault))
+        add(f"vrrp2-{fault}", vrrp(replace(net, dst="224.0.0.18"), 2, fault))
+        add(f"vrrp3-{fault}", vrrp(replace(net, dst="224.0.0.18"), 3, fault))
+        add(f"gre-{fault}", gre(net, tcp(Net4("10.0.0.1", "10.0.0.2")), fault=fault))
+    add("vrrp3-plain-sum", vrrp(replace(net, dst="224.0.0.18"), 3, pseudo=False))
+    add("ospf2-cryptographic", ospf2(replace(net, dst="224.0.0.5"), auth_type=2))
+    add("sctp", sctp(net))
+    quoted = tcp(Net4("198.51.100.20", "192.0.2.10", fault="bad"), fault="bad").data
+    add("icmp-quotes-bad-packet", icmp(net, b"\3\1\0\0\0\0\0\0" + quoted))
+    _ethernet_ipv4_shapes(add)
+    _ethernet_tunnels(add)
+
+
+def _ethernet_ipv4_shapes(add: Callable[..., None]) -> None:
+    """Options, fragments, and lengths that lie."""
+    net, inner4 = Net4(), Net4("10.0.0.1", "10.0.0.2")
+    add("ipv4-options", tcp(replace(net, options=b"\x94\4\0\0" + b"\1" * 4)))
+    route = loose_source_route("203.0.113.1", "203.0.113.99")
+    add("source-route", udp(replace(net, options=route, final="203.0.113.99")))
+    used_up = loose_source_route("203.0.113.1", "203.0.113.99", pointer=12)
+    add("source-route-used-up", udp(replace(net, options=used_up)))
+    add("source-route-behind-nop", udp(replace(net, options=b"\1" + route[:-1], final="203.0.113.99")))
+    first = unchecked(udp(replace(net, fragment=0x2000)), "fragment", "udp")
+    add("first-fragment", first)
+    later = replace(net, fragment=0x00B9).carry(
+        17, Built(b"\x11" * 40, (Expect("udp", "unchecked", reason="fragment"),))
+    )
+    add("later-fragment", later)
+    add("later-fragment-of-tunnel", replace(net, fragment=0x00B9).carry(4, Built(tcp(inner4).data)))
+    add("tso", tcp(replace(net, total=0), b"x" * 3000))
+    add("tso-partial", tcp(replace(net, total=0), b"x" * 3000, "partial"))
+    add("uso", udp(replace(net, total=0), b"x" * 3000, said=0))
+    add("padded", ethernet(tcp(net, b"")).then(b"\0" * 6))
+    add("padded-not-zero", ethernet(tcp(net, b"")).then(b"\x55\xaa\x01\x02\x03\x04"))
+    small = tcp(replace(net, total=19))
+    add("total-smaller-than-header", unchecked(Built(small.data, small.expects[:1]), "smaller"))
+    whole = tcp(net)
+    add("header-length-16", unchecked(Built(b"\x44" + whole.data[1:], whole.expects[:1]), "smaller"))
+    add("ip-version-5", Built(b"\x55" + whole.data[1:], (Expect("ipv4", "unchecked", reason="version"),)))
+    add("total-past-end", unchecked(tcp(replace(net, total=1500)), "past the end", "tcp"))
+    add("snapped", _snapped(ethernet(tcp(net, b"x" * 100)), 60, "tcp"), 154)
+    add("udp-length-too-small", unchecked(udp(net, said=7), "smaller", "udp"))
+    add("udp-length-zero", unchecked(udp(net, said=0), "smaller", "udp"))
+    add("udp-length-past-end", unchecked(udp(net, said=14), "past the end", "udp"))
+    add("udp-shorter-than-ip", _udp_with_trailer(net))
+    add(
+        "tcp-cut-header",
+        net.carry(6, Built(b"\0" * 19, (Expect("tcp", "unchecked", 0, None, 16, "smaller"),))),
+    )
+    add("ah", net.carry(51, _ah(tcp(net))))
+
+
+def _ethernet_tunnels(add: Callable[..., None]) -> None:
+    """Tags, labels, sessions and tunnels."""
+    net, inner4, inner6 = Net4(), Net4("10.0.0.1", "10.0.0.2"), Net6("fd00::1", "fd00::2")
+    add("vlan", ethernet(tcp(net), tags=[(0x8100, 7)]))
+    add("qinq", ethernet(tcp(net), tags=[(0x88A8, 7), (0x8100, 8)]))
+    add("old-qinq", ethernet(tcp(net), tags=[(0x9100, 7), (0x8100, 8)]))
+    add("mpls", ethernet(mpls(tcp(net)), 0x8847))
+    add("mpls-ipv6", ethernet(mpls(udp(inner6), 1), 0x8847))
+    add("vlan-mpls", ethernet(mpls(udp(net), 3), 0x8847, tags=[(0x8100, 7)]))
+    add("snap", llc_frame(udp(net), b"\xaa\xaa\3\0\0\0\x08\0").then(b"\0" * 9))
+    add("snap-tso", llc_frame(tcp(replace(net, total=0)), b"\xaa\xaa\3\0\0\0\x08\0").then(b"\0" * 9))
+    add("llc-ip", llc_frame(udp(net), b"\6\6\3"))
+    add("pppoe", ethernet(pppoe(tcp(net)), 0x8864))
+    add("pppoe-ipv6", ethernet(pppoe(tcp(inner6), b"\0\x57"), 0x8864))
+    add("pppoe-compressed", ethernet(pppoe(tcp(net), b"\x21"), 0x8864))
+    add("ipip", net.carry(4, tcp(inner4)))
+    add("ipip-inner-bad", net.carry(4, tcp(inner4, fault="bad")))
+    add("6in4", net.carry(41, udp(inner6)))
+    add("plain-gre", plain_gre(net, tcp(inner4)))
+    add("gre-key-sequence", plain_gre(net, tcp(inner4), flags=0x3000, rest=b"\0\0\0\1\0\0\0\2"))
+    add("gre-checksum-key", gre(net, udp(inner4, fault="none"), key=True))
+    add("gre-ethernet", plain_gre(net, ethernet(tcp(inner4)), 0x6558))
+    add("gre-checksum-ipv6", gre(net, icmpv6(inner6), 0x86DD))
+    add(
+        "pptp",
+        plain_gre(net, tcp(inner4).behind(b"\xff\3\0\x21"), 0x880B, 0x3081, b"\0\x38\0\1\0\0\0\1\0\0\0\2"),
+    )
+    add("vxlan", vxlan(net, ethernet(tcp(inner4))))
+    add("vxlan-checksum", vxlan(net, ethernet(tcp(inner4), tags=[(0x8100, 3)]), "good"))
+    add("vxlan-gpe-ip", vxlan(net, tcp(inner6), "good", b"\x0c\0\0\2\0\0\x2a\0", 4790))
+    add("vxlan-gpe-ethernet", vxlan(net, ethernet(tcp(inner4)), "good", b"\x0c\0\0\3\0\0\x2a\0", 4790))
+    add("vxlan-inner-bad", vxlan(net, ethernet(udp(inner4, fault="bad"))))
+    for flags in (0x0002, 0x4002, 0x4802, 0x4202):
+        add(f"l2tp-{flags:04x}", l2tp(net, tcp(inner6).behind(b"\xff\3\0\x57"), flags))
+    add("l2tp-control", udp(net, b"\xc8\2\0\x0c\0\0\0\0\0\0\0\0", ports=(1701, 1701)))
+    add("pppoe-l2tp-ipv6-tcp", ethernet(pppoe(l2tp(net, tcp(inner6).behind(b"\0\x57"))), 0x8864))
+    add("arp", ethernet(Built(b"\0\1\x08\0\6\4\0\1" + b"\0" * 20), 0x0806))
+
+
+def _ethernet_ipv6(to: _List) -> None:
+    net = Net6()
+    odd = b"hello, worlds"
+
+    def add(name: str, built: Built, original: int | None = None) -> None:
+        to.add(name, ETHERNET, ethernet(built), original)
+
+    for fault in ("good", "bad", "partial", "partial-tso"):
+        add(f"tcp6-{fault}", tcp(net, odd, fault))
+        add(f"udp6-{fault}", udp(net, odd, fault))
+    zero = udp(net, odd, "none")
+    right = udp(net, odd).expects[0].expected
+    add(
+        "udp6-zero",
+        Built(zero.data, (replace(zero.expects[0], status="bad", expected=right, reason="zero"),)),
+    )
+    add("udp6-ffff-is-right", _with_sum(udp, net, 0xFFFF))
+    add("udplite6-coverage-8", udplite(net, odd, 8))
+    add("dccp6", dccp(net, odd, 2))
+    for fault in ("good", "bad"):
+        add(f"icmpv6-{fault}", icmpv6(net, fault=fault))
+        add(f"ospf3-{fault}", ospf3(replace(net, dst="ff02::5"), fault))
+        add(f"vrrp3-ipv6-{fault}", vrrp(replace(net, src="fe80::2", dst="ff02::12"), 3, fault))
+    add("sctp6", sctp(net))
+    add("hop-by-hop", icmpv6(replace(net, extensions=(HOP_BY_HOP,))))
+    add(
+        "many-extensions",
+        tcp(replace(net, extensions=(HOP_BY_HOP, DESTINATION_OPTIONS, fragment_header(0, more=False)))),
+    )
+    way, final = ["2001:db8:2::1", "2001:db8:3::99"], "2001:db8:3::99"
+    add("routing-0", tcp(replace(net, extensions=(routing_0(way, 2),), final_dst=final)))
+    add("routing-0-arrived", tcp(replace(net, extensions=(routing_0(way, 0),))))
+    add("srh", udp(replace(net, extensions=(segment_routing(way[::-1], 1),), final_dst=final)))
+    add("srh-arrived", udp(replace(net, extensions=(segment_routing(way[::-1], 0),))))
+    strange = (43, struct.pack("!BBBI", 2, 253, 1, 0) + b"\0" * 16)
+    add("routing-unknown", unchecked(udp(replace(net, extensions=(strange,))), "routing", "udp"))
+    add(
+        "routing-0-left-too-large",
+        unchecked(udp(replace(net, extensions=(routing_0(way, 3),))), "routing", "udp"),
+    )
+    home = "2001:db8:9::9"
+    add("home-address", udp(replace(net, extensions=(home_address(home),), final_src=home)))
+    add(
+        "routing-2",
+        udp(
+            replace(
+                net,
+                extensions=((43, struct.pack("!BBBI", 2, 2, 1, 0) + IPv6Address(home).packed),),
+                final_dst=home,
+            )
+        ),
+    )
+    add("atomic-fragment", icmpv6(replace(net, extensions=(fragment_header(0, more=False),))))
+    add(
+        "first-fragment6",
+        unchecked(icmpv6(replace(net, extensions=(fragment_header(0, more=True),))), "fragment"),
+    )
+    rest = Built(b"\x11" * 40, (Expect("udp", "unchecked", reason="fragment"),))
+    add("later-fragment6", replace(net, extensions=(fragment_header(181, more=False),)).carry(17, rest))
+    add("ah6", tcp(replace(net, extensions=((51, AH),))))
+    add("padded6", tcp(net, b"").then(b"\1\2\3\4"))
+    add("jumbo", tcp(replace(net, extensions=(jumbo(8 + 20 + 70000),), payload_length=0), b"x" * 70000))
+    add("tso6", tcp(replace(net, payload_length=0), b"x" * 3000, "partial"))
+    add("past-end6", unchecked(tcp(replace(net, payload_length=1400)), "past the end"))
+    add("snapped6", _snapped(tcp(net, b"x" * 100), 70, "tcp"), 174)
+    add("ip6ip6", net.carry(41, tcp(Net6("fd00::1", "fd00::2"))))
+    add("4in6", net.carry(4, tcp(Net4("10.0.0.1", "10.0.0.2"))))
+    add("gre6-checksum", gre(net, tcp(Net4("10.0.0.1", "10.0.0.2"))))
+    add("vxlan6", vxlan(net, ethernet(tcp(Net4("10.0.0.1", "10.0.0.2"))), "good"))
+    add("no-next-header", net.carry(59, Built(b"")))
+
+
+def _other_links(to: _List) -> None:
+    net4, net6 = Net4(), Net6()
+    for name, built in (("tcp", tcp(net4)), ("tcp6", tcp(net6)), ("udp-bad", udp(net4, fault="bad"))):
+        six = built.data[0] >> 4 == 6
+        ethertype = 0x86DD if six else 0x0800
+        protocol = b"\0\x57" if six else b"\0\x21"
+        family = 30 if six else 2
+        to.add(f"raw-{name}", RAW, built)
+        to.add(f"sll-{name}", SLL, sll(built, ethertype))
+        to.add(f"sll2-{name}", SLL2, sll2(built, ethertype))
+        to.add(f"null-little-{name}", NULL, built.behind(struct.pack("<I", family)))
+        to.add(f"null-big-{name}", NULL, built.behind(struct.pack(">I", family)))
+        to.add(f"loop-{name}", LOOP, built.behind(struct.pack(">I", 24 if six else 2)))
+        to.add(f"ppp-{name}", PPP, built.behind(b"\xff\3" + protocol))
+        to.add(f"ppp-bare-{name}", PPP, built.behind(protocol))
+        to.add(f"ppp-hdlc-{name}", PPP_HDLC, built.behind(b"\xff\3" + protocol))
+        to.add(f"cisco-hdlc-{name}", CISCO_HDLC, built.behind(b"\x0f\0" + struct.pack("!H", ethertype)))
+        to.add(f"pppoe-{name}", PPPOE, pppoe(built, protocol))
+    to.add("sll-vlan", SLL, sll(tcp(net4).behind(b"\0\7\x08\0"), 0x8100))
+    to.add("sll-llc", SLL, sll(udp(net4).behind(b"\xaa\xaa\3\0\0\0\x08\0"), 4))
+    to.add("null-freebsd-tcp6", NULL, tcp(net6).behind(struct.pack("<I", 28)))
+
+
+def _with_sum(make: Callable[..., Built], net: Net, value: int, fault: str = "good") -> Built:
+    """A packet whose right checksum is this value; two bytes of its data make up for the rest."""
+    probe = make(net, b"\0\0")
+    right = next(expect.expected for expect in probe.expects if expect.layer != "ipv4")
+    assert right is not None
+    target = 0 if value == 0xFFFF else value
+    word = (right - target) % 0xFFFF
+    return make(net, struct.pack("!H", word), fault)
+
+
+def _snapped(built: Built, length: int, layer: str) -> Built:
+    """The first bytes of a packet; the field of the layer may be cut off."""
+    expects = tuple(
+        expect
+        if expect.layer != layer
+        else Expect(layer, "unchecked", expect.found, None, expect.offset, "truncated")
+        if expect.offset is not None and expect.offset + 2 <= length
+        else Expect(layer, "unchecked", reason="truncated")
+        for expect in built.expects
+    )
+    return Built(built.data[:length], expects)
+
+
+def _udp_with_trailer(net: Net4) -> Built:
+    """UDP that ends before IP does: the rest is not covered."""
+    whole = udp(net)
+    segment = Built(whole.data[20:], (replace(whole.expects[1], offset=6),))
+    return net.carry(17, segment.then(b"\x55" * 5))
+
+
+def _ah(packet: Built) -> Built:
+    """The transport of an IPv4 packet behind an authentication header."""
+    segment = Built(
+        packet.data[20:], tuple(replace(e, offset=(e.offset or 0) - 20) for e in packet.expects[1:])
+    )
+    return segment.behind(bytes([6]) + AH)
+
+
+def packets() -> list[Packet]:
+    """Every packet, in a fixed order."""
+    to = _List()
+    _ethernet_ipv4(to)
+    _ethernet_ipv6(to)
+    _other_links(to)
+    return to.packets
+
+
+# ---- capture files ----
+
+
+def pcap(packets: Iterable[Packet], link: int, order: str = "<", *, nanoseconds: bool = False) -> bytes:
+    """A pcap file; the i-th packet has the time 1,700,000,000 s + i * 1,001 ns (cut to microseconds where need be)."""
+    magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
+    parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link)]
+    for i, packet in enumerate(packets):
+        fraction = i * 1001 if nanoseconds else i * 1001 // 1000
+        length = len(packet.data)
+        parts += [
+            struct.pack(order + "IIII", 1700000000, fraction, length, packet.original or length),
+            packet.data,
+        ]
+    return b"".join(parts)
+
+
+def block(order: str, number: int, body: bytes) -> bytes:
+    """A pcapng block."""
+    body += b"\0" * (-len(body) % 4)
+    length = struct.pack(order + "I", len(body) + 12)
+    return struct.pack(order + "I", number) + length + body + length
+
+
+def section(order: str = "<") -> bytes:
+    return block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+
+def interface(order: str, link: int, options: bytes = b"", snaplen: int = 0) -> bytes:
+    return block(order, 1, struct.pack(order + "HHI", link, 0, snaplen) + options)
+
+
+def option(order: str, code: int, value: bytes) -> bytes:
+    return struct.pack(order + "HH", code, len(value)) + value + b"\0" * (-len(value) % 4)
+
+
+def enhanced(order: str, number: int, ticks: int, packet: Packet) -> bytes:
+    length = len(packet.data)
+    head = struct.pack(
+        order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, length, packet.original or length
+    )
+    return block(order, 6, head + packet.data)
+
+
+def pcapng(packets: list[Packet], order: str = "<") -> bytes:
+    """A pcapng file in two sections, each of its own byte order, with an interface for each link type.
+
+    Times are microseconds in the first section, and nanoseconds from an offset in the second.
+    """
+    half = len(packets) // 2
+    other = ">" if order == "<" else "<"
+    parts = []
+    for turn, part, resolution in ((order, packets[:half], b""), (other, packets[half:], b"\x09")):
+        links = list(dict.fromkeys(packet.link for packet in part))
+        options = (
+            option(turn, 9, resolution) + option(turn, 14, struct.pack(turn + "q", 1700000000))
+            if resolution
+            else b""
+        )
+        parts += [section(turn), block(turn, 4, b"\0\0\0\0")]  # a name resolution block, which is skipped
+        parts += [interface(turn, link, options) for link in links]
+        for i, packet in enumerate(part):
+            ticks = i * 1001 if resolution else 1700000000 * 10**6 + i
+            parts.append(enhanced(turn, links.index(packet.link), ticks, packet))
+        parts.append(block(turn, 5, struct.pack(turn + "III", 0, 0, 0)))  # interface statistics
+    return b"".join(parts)
+
+
+def captured() -> dict[str, list[Packet]]:
+    """The packets of each capture in tests/data/captures."""
+    everything = [packet for packet in packets() if len(packet.data) < 2000]
+    links = dict.fromkeys(packet.link for packet in everything)
+    files = {f"link-{link}.pcap": [packet for packet in everything if packet.link == link] for link in links}
+    return {**files, "all.pcapng": everything, "all.pcapng.gz": everything}
+
+
+def captures() -> dict[str, bytes]:
+    """The bytes of each: every byte order and time resolution occurs."""
+    files = {}
+    for i, (name, some) in enumerate(captured().items()):
+        if name.endswith(".pcap"):
+            files[name] = pcap(some, some[0].link, "<>"[i % 2], nanoseconds=i % 3 == 1)
+        else:
+            whole = pcapng(some)
+            files[name] = gzip.compress(whole, mtime=0) if name.endswith(".gz") else whole
+    return files
+
+
+def verdicts() -> str:
+    """What is expected of the captures, for the C tests: file, packet, layer, status, found and expected in hexadecimal.
+
+    "-" stands for nothing: a packet without a checksum, a field that is not there.
+    """
+
+    def words(number: int | None) -> str:
+        return "-" if number is None else f"{number:04x}"
+
+    lines = []
+    for name, some in captured().items():
+        for i, packet in enumerate(some):
+            expects = packet.expects or (Expect("-", "-"),)
+            lines += [
+                f"{name} {i} {e.layer} {e.status} {words(e.found)} {words(e.expected)}" for e in expects
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    CAPTURES.mkdir(parents=True, exist_ok=True)
+    for name, data in captures().items():
+        (CAPTURES / name).write_bytes(data)
+    (CAPTURES / "verdicts.txt").write_text(verdicts(), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
