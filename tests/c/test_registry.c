@@ -30,8 +30,40 @@ static void test_descriptor(const struct cksum_kernel *kernel)
     }
 }
 
+/* Which kernel is chosen for a CPU with these features and this widest vector that pays on it. */
+static void test_choice(void)
+{
+    static const uint32_t scalar = CKSUM_CPU_SSE2 | CKSUM_CPU_BMI2 | CKSUM_CPU_ADX;
+    static const uint32_t haswell = CKSUM_CPU_SSE2 | CKSUM_CPU_BMI2 | CKSUM_CPU_AVX2;
+    static const uint32_t skylake_server =
+        haswell | CKSUM_CPU_ADX | CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW | CKSUM_CPU_AVX512DQ | CKSUM_CPU_AVX512VL;
+    static const uint32_t vnni = skylake_server | CKSUM_CPU_AVX512VNNI;
+    const struct {
+        const char *cpu;
+        uint32_t can;
+        unsigned should;
+        const char *name;
+    } cases[] = {
+        {"Zen 5, Sapphire Rapids", vnni, 512, "avx512_vnni"},
+        {"512-bit work pays, no VNNI", skylake_server, 512, "avx512"},
+        {"Skylake-X: 512-bit work lowers the clock", skylake_server, 256, "avx512_256"},
+        {"Cascade Lake: VNNI, but 512-bit work lowers the clock", vnni, 256, "avx512_256"},
+        {"Knights Landing: AVX-512 F alone", haswell | CKSUM_CPU_AVX512F, 512, "avx2"},
+        {"Zen 3, Haswell", haswell, 512, "avx2"},
+        {"AVX2 without BMI2", CKSUM_CPU_SSE2 | CKSUM_CPU_AVX2, 512, "sse2"},
+        {"no AVX2, or an operating system that does not save it", scalar, 512, "sse2"},
+        {"no vectors", CKSUM_CPU_BMI2, 0, "x86_64_adc"},
+    };
+    for (unsigned i = 0; CKSUM_X86_64 && i < sizeof cases / sizeof cases[0]; i++) {
+        const struct cksum_kernel *chosen = cksum_registry_choose(cases[i].can, cases[i].should);
+        CHECK(strcmp(chosen->name, cases[i].name) == 0, "%s: %s is chosen, not %s", cases[i].cpu, chosen->name,
+              cases[i].name);
+    }
+}
+
 void test_registry(void)
 {
+    test_choice();
     const size_t listed = sizeof names / sizeof names[0];
     size_t found = 0;
     for (size_t i = 0; i < listed; i++) {
