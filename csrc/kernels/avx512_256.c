@@ -35,7 +35,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE __m256i masked_tail(const unsigned char *p,
         return vs_tail(p, n, sum);
     }
     __asm__("" : "+r"(at));
-    return _mm256_maskz_loadu_epi8(UINT32_MAX >> (~(n - 1) & 31), (const void *)(p + at));
+    return _mm256_maskz_loadu_epi8(first_bytes_narrow(((n - 1) & 31) + 1), (const void *)(p + at));
 }
 
 CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512_256)(const void *buf, size_t len, uint32_t sum)

@@ -21,7 +21,7 @@
  *     four accumulators instead of eight     227 at 16 KiB instead of 204: the dot product takes 5 cycles (Zen 5: 4)
  *     unaligned loads                        168 at 9000 bytes from an odd address instead of 126
  *     multiply-and-add (avx512)              317 at 16 KiB, with the averaging tree 240
- *     unpacking to 64-bit lanes (VPP)        382 at 16 KiB; 6.0 at 20 bytes instead of 4.7
+ *     unpacking to 64-bit lanes (VPP)        382 at 16 KiB; 6.0 at 20 bytes instead of 4.8
  *     a masked vector for 1..64 bytes        as fast with independent calls, 19 instead of 11 when one waits for the sum
  *     general registers for 65..128          8.9 at 100 bytes instead of 6.2, though 15 instead of 20 when one waits
  *     256-bit loads for 65..128              7.0 instead of 6.2, and no sooner

@@ -60,7 +60,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE __m512i masked_tail(const unsigned char *p,
         return vs_tail(p, n, sum);
     }
     __asm__("" : "+r"(at));
-    return _mm512_maskz_loadu_epi8(UINT64_MAX >> (~(n - 1) & 63), (const void *)(p + at));
+    return _mm512_maskz_loadu_epi8(first_bytes(((n - 1) & 63) + 1), (const void *)(p + at));
 }
 
 #include "kernels/steps/vector_sum.h"

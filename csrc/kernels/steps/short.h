@@ -46,7 +46,7 @@ CKSUM_INLINE const unsigned char *cksum_if_bit(size_t value, unsigned bit, const
 CKSUM_INLINE uint64_t cksum_last_word(const unsigned char *p, size_t n)
 {
     const uint64_t word = cksum_load64(p + n - 8);
-    const unsigned counted_bits = 8 * (unsigned)(-n & 7);
+    const unsigned counted_bits = -(8 * (unsigned)n) & 63; /* 0 for a whole word */
     return CKSUM_LITTLE_ENDIAN ? word >> counted_bits : word << counted_bits;
 }
 
