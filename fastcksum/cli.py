@@ -1,4 +1,4 @@
-"""The command line: fastcksum perf | compare | kernels | host | check | sum | verify.
+"""The command line: fastcksum perf | compare | race | kernels | host | check | sum | verify.
 
 Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
 the reason on standard error.
@@ -61,7 +61,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum, _add_verify):
+    for add in (
+        _add_perf,
+        _add_compare,
+        _add_race,
+        _add_kernels,
+        _add_host,
+        _add_check,
+        _add_sum,
+        _add_verify,
+    ):
         add(commands)
     return parser
 
@@ -259,6 +268,61 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         ratios = [ratio._asdict() for ratio in found.table()]
         _print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0
+
+
+# race
+
+
+def _add_race(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "race",
+        _race,
+        "time our kernels and other people's together, from 20 bytes to 64 MiB, and say who wins where",
+        "fastcksum race --quick",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer placements and rounds: below three minutes"
+    )
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 20; quick: 8)"
+    )
+    parser.add_argument(
+        "--placements", type=int, metavar="N", help="places of the code in a page (default: 10; quick: 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+    parser.add_argument("--huge-pages", action="store_true", help="ask for huge pages for the buffers")
+    parser.add_argument(
+        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan, rows and all that is printed as JSON"
+    )
+
+
+def _race(options: argparse.Namespace) -> int:
+    from .lab import _race  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = _race.race(
+        options.kernel,
+        quick=options.quick,
+        rounds=options.rounds,
+        placements=options.placements,
+        seed=options.seed,
+        huge_pages=options.huge_pages,
+    )
+    if options.save:
+        found.sweep.save(options.save)
+    if options.json:
+        _print_json({**sweep_as_json(found.sweep), **_race.as_json(found)})
     else:
         print(found.text(), end="")
     return INTERRUPTED if found.sweep.plan.interrupted else 0
