@@ -522,6 +522,12 @@ def test_a_call_to_nowhere_is_the_loaders_error() -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_symbol_that_the_source_does_not_define(compiler: str) -> None:
+    with pytest.raises(lab.CompileError, match="the source defines no function 'other'"):
+        lab.compile_kernel(GOOD, compiler, symbol="other")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_errors_come_in_the_compilers_words(compiler: str) -> None:
     with pytest.raises(lab.CompileError, match=r"source\.c:6:.*error: .*undeclared.*") as error:
         lab.compile_kernel(function("return missing_name;"), compiler)

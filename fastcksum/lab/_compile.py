@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -420,15 +421,23 @@ _finished: dict[tuple[str, ...], CompiledKernel] = {}
 _numbers = count()
 
 
+_first_comes = threading.Lock()
+
+
+def workspace() -> str:
+    """The folder of everything that is compiled; it is removed when Python ends."""
+    with _first_comes:  # of two threads, or one would lose its folder
+        return _workspace().name
+
+
 @cache
 def _workspace() -> tempfile.TemporaryDirectory[str]:
-    """The folder of everything that is compiled; it is removed when Python ends."""
     return tempfile.TemporaryDirectory(prefix="fastcksum-")
 
 
 def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, ...], version: str) -> Built:
     """Compiles the unit to assembly and to an object. CompileError in the compiler's words."""
-    folder = Path(_workspace().name, str(next(_numbers)))
+    folder = Path(workspace(), str(next(_numbers)))
     folder.mkdir()
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
@@ -446,6 +455,8 @@ def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, 
         assembly = (folder / "unit.s").read_text(errors="replace")
     object_file = ElfObject((folder / "unit.o").read_bytes())
     section = f"cksum_code_{unit.kernel_id}"
+    if not object_file.has(section):
+        raise CompileError(f"the source defines no function '{unit.symbol}'")
     code = object_file.sha256(section)
     digest = hashlib.sha256(
         "".join([unit.text, assembly.replace(str(folder), ""), code]).encode()

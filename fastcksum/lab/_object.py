@@ -57,6 +57,10 @@ class ElfObject:
             for name, kind, flags, _, offset, size, link, info, _, _ in heads
         ]
 
+    def has(self, section: str) -> bool:
+        """Whether there is a section of this name."""
+        return any(each.name == section for each in self._sections)
+
     def code(self, section: str) -> bytes:
         """The bytes of a section. ValueError that names it if there is none."""
         return self._sections[self._index(section)].bytes
