@@ -1,4 +1,4 @@
-"""The command line: fastcksum perf | compare | kernels | host | check | sum | verify.
+"""The command line: fastcksum perf | compare | race | compile | kernels | host | check | sum | verify.
 
 Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
 the reason on standard error.
@@ -11,10 +11,12 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 import warnings
 from dataclasses import asdict
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _core, active_kernel, kernels, raw_cksum
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ._kernel import Kernel
     from .capture import Report, Row
     from .lab import Sweep
+    from .lab._matrix import Matrix
 
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 PIECE = 1 << 20  # bytes read at a time: even, so that no word is cut
@@ -61,7 +64,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_perf, _add_compare, _add_kernels, _add_host, _add_check, _add_sum, _add_verify):
+    for add in (
+        _add_perf,
+        _add_compare,
+        _add_race,
+        _add_compile,
+        _add_kernels,
+        _add_host,
+        _add_check,
+        _add_sum,
+        _add_verify,
+    ):
         add(commands)
     return parser
 
@@ -262,6 +275,139 @@ def _compare(options: argparse.Namespace) -> int:
     else:
         print(found.text(), end="")
     return INTERRUPTED if found.sweep.plan.interrupted else 0
+
+
+# race
+
+
+def _add_race(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "race",
+        _race,
+        "time our kernels and other people's together, from 20 bytes to 64 MiB, and say who wins where",
+        "fastcksum race --quick",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer placements and rounds: below three minutes"
+    )
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 20; quick: 8)"
+    )
+    parser.add_argument(
+        "--placements", type=int, metavar="N", help="places of the code in a page (default: 10; quick: 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+    parser.add_argument("--huge-pages", action="store_true", help="ask for huge pages for the buffers")
+    parser.add_argument(
+        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan, rows and all that is printed as JSON"
+    )
+
+
+def _race(options: argparse.Namespace) -> int:
+    from .lab import _race  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = _race.race(
+        options.kernel,
+        quick=options.quick,
+        rounds=options.rounds,
+        placements=options.placements,
+        seed=options.seed,
+        huge_pages=options.huge_pages,
+    )
+    if options.save:
+        found.sweep.save(options.save)
+    if options.json:
+        _print_json({**sweep_as_json(found.sweep), **_race.as_json(found)})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0
+
+
+# compile
+
+
+def _add_compile(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "compile",
+        _compile,
+        "compile a checksum function of your own with every compiler here, check its sums, time it, and show what each "
+        "build made of it; exit 1 if one gives a wrong sum",
+        "fastcksum compile patch.c --compilers gcc,clang-19 --flags=-O3 --max-len 131072",
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE.c",
+        help="C, with uint32_t f(const void *buf, size_t len, uint32_t sum)",
+    )
+    parser.add_argument(
+        "--compilers", type=names, metavar="NAMES", help="a comma list (default: each compiler on the PATH)"
+    )
+    parser.add_argument(
+        "--flags",
+        type=shlex.split,
+        action="append",
+        metavar="FLAGS",
+        help="one set of flags, such as --flags='-O3 -march=native'; can be repeated (default: -O2, -O3, -O2 -g and "
+        "-O3 -flto, each for five levels of x86-64)",
+    )
+    parser.add_argument("--symbol", metavar="NAME", help="the function, where several qualify")
+    parser.add_argument(
+        "--max-len", type=int, metavar="BYTES", help="the longest buffer for which its sum is right"
+    )
+    parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: 20,100,1500)")
+    parser.add_argument("--json", action="store_true", help="file, unit, sizes and a row a build as JSON")
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from .lab._matrix import matrix  # noqa: PLC0415 - NumPy is for those who measure
+
+    flags: dict[str, Any] = {"frame_pointer": (False,)}
+    if options.flags:
+        flags = {"optimisations": options.flags, "targets": ("",), "frame_pointer": (None,)}
+    found = matrix(
+        options.file,
+        options.compilers,
+        **flags,
+        **({"sizes": options.sizes} if options.sizes else {}),
+        symbol=options.symbol,
+        max_len=options.max_len,
+    )
+    if options.json:
+        _print_json(matrix_as_json(found))
+    else:
+        print(found.text())
+    counts = {
+        status: sum(row.status == status for row in found.rows) for status in ("timed", "wrong", "not built")
+    }
+    if counts["wrong"]:
+        wrong = next(row for row in found.rows if row.status == "wrong")
+        print(f"{options.file.name}, {wrong.compiler} {wrong.flags}: {wrong.note}", file=sys.stderr)
+        return 1
+    if not counts["timed"]:
+        print(f"fastcksum: {options.file.name} is {found.rows[0].note}", file=sys.stderr)
+        return 2
+    if found.sweep is not None and found.sweep.plan.interrupted:
+        return INTERRUPTED
+    if not options.json:
+        print(f"{options.file.name}: the sums of all {counts['timed']} builds that ran are right")
+    return 0
+
+
+def matrix_as_json(found: Matrix) -> dict[str, Any]:
+    """Unit, sizes, and of each build its fields; the ticks by size, null where it was not timed."""
+    rows = [{**row._asdict(), "ticks": dict(zip(found.sizes, row.ticks, strict=True))} for row in found.rows]
+    return {"unit": found.host.unit, "offset": found.offset, "sizes": found.sizes, "rows": rows}
 
 
 # kernels, host

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shutil
@@ -16,8 +15,10 @@ from typing import Any
 import pytest
 
 import fastcksum
-from fastcksum import kernels, lab, raw_cksum
-from fastcksum.lab import _assembly, _compile
+from fastcksum import _core, kernels, lab, raw_cksum
+from fastcksum.lab import _assembly, _c_source, _compile, _features
+from fastcksum.lab._c_source import SIZE_T
+from fastcksum.lab._object import ElfObject
 
 pytestmark = pytest.mark.needs_tool("gcc")
 
@@ -135,7 +136,7 @@ def test_code_is_told_by_its_hash() -> None:
 
 def test_the_code_is_that_of_the_object_file(tmp_path: Path) -> None:
     kernel = lab.compile_kernel(GOOD)
-    text = "\n".join(["#define CKSUM_KERNEL_VISIBILITY", *_compile._opening("good"), GOOD])
+    text = "\n".join(["#define CKSUM_KERNEL_VISIBILITY", *_compile._opening("good", SIZE_T), GOOD])
     (tmp_path / "unit.c").write_text(text)
     subprocess.run(["gcc", "-O3", "-fPIC", "-c", "unit.c"], cwd=tmp_path, check=True)
     subprocess.run(
@@ -197,12 +198,8 @@ def test_gcc_o2_vectorises_neither() -> None:
 
 def test_wider_vectors_are_seen() -> None:
     # built, not run: the CPU may lack them
-    source = lab.kernel_source("dpdk_after")
-    unit = _compile._make_unit(
-        source, source.read_text(), symbol=None, max_len=None, inline_length=None, built_by="gcc"
-    )
-    built = _compile._build(unit, "", ("gcc",), ("-O3", "-march=x86-64-v3"))
-    assert _assembly.vector_bits(built.assembly, unit.function) == 256
+    built = _compile.build(lab.kernel_source("dpdk_after"), "gcc", ("-O3", "-march=x86-64-v3"))
+    assert built.vector_bits == 256
 
 
 def test_what_cannot_run_here_is_built_and_never_called() -> None:
@@ -302,6 +299,134 @@ def test_a_kernel_of_ours_inlined_at_a_length() -> None:
     assert "call" not in kernel.assembly
 
 
+# the signatures of the two exchanges, as people paste them
+
+CSUM_PARTIAL = """
+__wsum csum_partial(const void *buff, int len, __wsum sum)
+{
+	const u8 *p = buff;
+	u64 total = (__force u64)sum;
+	u16 word;
+
+	for (; len > 1; len -= 2, p += 2) {
+		memcpy(&word, p, sizeof(word));
+		total += word;
+	}
+	if (unlikely(len)) {
+		word = 0;
+		memcpy(&word, p, 1);
+		total += word;
+	}
+	total = (total >> 32) + (u32)total;
+	return (__force __wsum)(total % 0xffff ? total % 0xffff : total ? 0xffff : 0);
+}
+EXPORT_SYMBOL(csum_partial);
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("flags", [("-O3",), ("-O0",), ("-O2", "-flto")], ids=" ".join)
+def test_a_function_of_the_linux_kernel_as_it_stands_there(compiler: str, flags: tuple[str, ...]) -> None:
+    kernel = lab.compile_kernel(CSUM_PARTIAL, compiler, flags)
+    assert (kernel.symbol, kernel.min_len, kernel.max_len) == ("csum_partial", 0, 2**31 - 1)
+    data = bytes(range(256)) * 300 + b"\xff"
+    for start in (0, 0xFFFF):
+        assert raw_cksum(data, start, kernel=kernel) == oracle(data, start)
+    inlined = lab.compile_kernel(CSUM_PARTIAL, compiler, flags, inline_length=40)
+    assert (inlined.min_len, inlined.max_len) == (40, 40)
+    assert raw_cksum(data[7:47], 3, kernel=inlined) == oracle(data[7:47], 3)
+
+
+def test_a_function_of_dpdk_as_a_patch_has_it() -> None:
+    text = """
+static inline uint32_t
+__rte_raw_cksum(const void *buf, size_t len, uint32_t sum)
+{
+	const unaligned_uint16_t *word = buf;
+	size_t left = len / 2;
+
+	while (left-- > 0)
+		sum += *word++;
+	if (unlikely(len % 2)) {
+		uint16_t last = 0;
+		memcpy(&last, word, 1);
+		sum += last;
+	}
+	return sum;
+}
+"""
+    kernel = lab.compile_kernel(text, max_len=131072)
+    assert (kernel.symbol, kernel.max_len, kernel.vectorised) == ("__rte_raw_cksum", 131072, True)
+    assert kernel.partial(b"\xff" * 9, 1) == 1 + 4 * 0xFFFF + struct.unpack("=H", b"\xff\0")[0]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "longest"),
+    [
+        ("int len", 2**31 - 1),
+        ("int", 2**31 - 1),
+        ("const int len", 2**31 - 1),
+        ("unsigned len", 2**32 - 1),
+        ("u32 length", 2**32 - 1),
+        ("unsigned short n", 65535),
+        ("uint16_t", 65535),
+        ("ssize_t len", 2**63 - 1),
+        ("size_t len", None),
+        ("unsigned long len", None),
+        ("unsigned long long len", None),
+    ],
+)
+def test_the_type_of_the_length_is_its_limit(parameter: str, longest: int | None) -> None:
+    text = function("return 0;").replace("size_t len", parameter)
+    fit, other = _c_source.candidates(text)
+    assert fit["f"].largest == longest
+    assert other == []
+
+
+@pytest.mark.parametrize("width", ["unsigned short", "unsigned int", "long", "unsigned long long"])
+def test_other_lengths_are_called_rightly(width: str) -> None:
+    kernel = lab.compile_kernel(GOOD.replace("size_t len", f"{width} len"))
+    data = bytes(range(1, 256)) * 257
+    assert len(data) == 65535
+    assert raw_cksum(data, 7, kernel=kernel) == oracle(data, 7)
+    assert kernel.max_len == (65535 if width == "unsigned short" else kernel.max_len)
+
+
+def test_a_limit_above_that_of_the_type_is_refused() -> None:
+    text = GOOD.replace("size_t len", "uint16_t len")
+    assert lab.compile_kernel(text, max_len=1500).max_len == 1500
+    with pytest.raises(
+        ValueError, match=r"max_len must be at most 65535, .*\(unsigned short\) holds, not 65536"
+    ):
+        lab.compile_kernel(text, max_len=65536)
+    with pytest.raises(ValueError, match="inline_length must be at most 65535, the longest that good takes"):
+        lab.compile_kernel(text, inline_length=65536)
+
+
+def test_what_a_source_brings_itself_is_not_supplied(tmp_path: Path) -> None:
+    (tmp_path / "types.h").write_text(
+        "#include <stdint.h>\ntypedef uint64_t u64; /* not the kernel's unsigned long long */\n"
+    )
+    source = tmp_path / "patch.c"
+    source.write_text(f'#include "types.h"\n#define unlikely(x) (x)\ntypedef uint8_t u8;\n{CSUM_PARTIAL}')
+    assert raw_cksum(b"abc", kernel=lab.compile_kernel(source, flags=("-O2", "-Werror"))) == oracle(b"abc")
+
+
+@pytest.mark.parametrize(
+    ("seen", "defined"),
+    [
+        ("typedef unsigned int u32;", True),
+        ("typedef struct { int x; } a; typedef unsigned\n u32 __attribute__((aligned(1)));", True),
+        ("#define u32 unsigned", True),
+        ("typedef u32 other;", False),
+        ("u32 f(u32 x);", False),
+        ("#define u32_is_here", False),
+    ],
+)
+def test_what_counts_as_defined(seen: str, defined: bool) -> None:
+    assert (_c_source.supplies(["u32"], seen) == "") is defined
+
+
 # what it refuses
 
 
@@ -397,6 +522,12 @@ def test_a_call_to_nowhere_is_the_loaders_error() -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_symbol_that_the_source_does_not_define(compiler: str) -> None:
+    with pytest.raises(lab.CompileError, match="the source defines no function 'other'"):
+        lab.compile_kernel(GOOD, compiler, symbol="other")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_errors_come_in_the_compilers_words(compiler: str) -> None:
     with pytest.raises(lab.CompileError, match=r"source\.c:6:.*error: .*undeclared.*") as error:
         lab.compile_kernel(function("return missing_name;"), compiler)
@@ -406,7 +537,7 @@ def test_errors_come_in_the_compilers_words(compiler: str) -> None:
 
 def test_the_compiler_judges_the_types() -> None:
     with pytest.raises(lab.CompileError, match=r"conflicting types for .f."):
-        lab.compile_kernel(function("return sum;").replace("size_t len", "int len"))
+        lab.compile_kernel(function("return sum;").replace("size_t len", "double len"))
 
 
 def test_a_file_is_named_in_the_compilers_words(tmp_path: Path) -> None:
@@ -501,17 +632,17 @@ def test_versions(text: str, name: str) -> None:
 
 
 def test_comments_strings_and_directives_are_no_code() -> None:
-    code = _compile.strip_comments('a /* { */ b // }\n"\\"{" \'{\' #x\n  # define y \\\n {\nc')
+    code = _c_source.strip_comments('a /* { */ b // }\n"\\"{" \'{\' #x\n  # define y \\\n {\nc')
     assert code.split() == ["a", "b", '""', "''", "#x", "c"]
 
 
 def test_what_stands_inside_braces_is_not_outside() -> None:
-    assert _compile.outer_text("a { b { c } d } e {} f }") == "a {} e {} f }"
+    assert _c_source.outer_text("a { b { c } d } e {} f }") == "a {} e {} f }"
 
 
 def test_own_kernels_are_not_those_in_comments() -> None:
     text = "// CKSUM_KERNEL(no)\nCKSUM_KERNEL(yes, .x = 1)\nCKSUM_KERNEL_ABSENT(never)\n"
-    assert _compile.own_kernels(text) == ["yes"]
+    assert _c_source.own_kernels(text) == ["yes"]
 
 
 X86 = """\
@@ -577,10 +708,149 @@ def test_packed_additions(line: str, bits: int) -> None:
     assert _assembly.added_bits(line) == bits
 
 
-def test_a_hash_is_that_of_the_code() -> None:
-    kernel = lab.compile_kernel(GOOD)
-    from fastcksum import _core
+# link-time optimisation
 
-    code = _core.describe(kernel)["code"]
-    assert code is not None
-    assert kernel.code_sha256 == hashlib.sha256(code).hexdigest()
+
+@pytest.mark.needs_tool("objdump")
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_link_time_optimisation_is_seen_in_the_linked_code(compiler: str) -> None:
+    for name in ("dpdk_before", "dpdk_after"):
+        source = lab.kernel_source(name)
+        plain, linked = (
+            lab.compile_kernel(source, compiler, flags) for flags in (("-O3",), ("-O3", "-flto"))
+        )
+        assert "-flto" in linked.name
+        assert (linked.vectorised, linked.vector_bits) == (plain.vectorised, plain.vector_bits)
+        assert linked.code_bytes == len(_core.describe(linked)["code"] or b"")
+        assert "ret" in linked.assembly
+        assert "cksum_loop" not in linked.assembly
+
+
+def test_the_last_word_on_link_time_optimisation_counts() -> None:
+    assert _compile._optimises_when_linking(("-O3", "-flto=auto"))
+    assert not _compile._optimises_when_linking(("-flto", "-fno-lto"))
+    assert not _compile._optimises_when_linking(("-O3",))
+
+
+def test_a_linker_that_cannot_is_quoted() -> None:
+    with pytest.raises(lab.CompileError, match=r"gcc -O3 -flto -fuse-ld=no-such .*ended with status 1"):
+        lab.compile_kernel(GOOD, flags=("-O3", "-flto", "-fuse-ld=no-such"))
+
+
+# what this CPU can't run
+
+
+def test_what_the_flags_ask_for_and_the_cpu_lacks_is_never_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_compile, "_try", never)
+    monkeypatch.setattr(_core, "load_kernel", never)
+    monkeypatch.setattr(_features, "features_here", lambda: frozenset({"pni", "ssse3"}))
+    with pytest.raises(
+        _compile.KernelError, match=r"'good' was built for .*avx2, .*which this CPU lacks: it is not run"
+    ):
+        lab.compile_kernel(GOOD, flags=("-O3", "-mavx2"))
+    built = _compile.build(GOOD, flags=("-O3", "-march=x86-64-v3"))
+    assert {"avx2", "bmi2", "fma", "abm"} <= set(built.missing)
+    assert "ssse3" not in built.missing
+    assert built.vector_bits == 256
+    assert built.code_bytes > 0
+
+
+def test_what_native_asks_for_is_here() -> None:
+    assert _compile.build(GOOD, flags=("-O3", "-march=native")).missing == ()
+
+
+CPUINFO = """\
+processor	: 0
+flags		: fpu sse2 pni avx2 avx512f
+processor	: 1
+flags		: fpu sse2 pni avx2
+"""
+
+
+def test_features_are_those_that_every_cpu_has() -> None:
+    assert _features.parse(CPUINFO) == {"fpu", "sse2", "pni", "avx2"}
+    assert _features.parse("no such line") == frozenset()
+
+
+def test_missing_features_are_named_as_the_system_names_them() -> None:
+    macros = "#define __x86_64__ 1\n#define __SSE3__ 1\n#define __AVX512F__ 1\n#define __LZCNT__ 1\n#define __OPTIMIZE__ 1\n"
+    assert _features.missing(macros, _features.parse(CPUINFO)) == ("abm", "avx512f")
+    assert _features.missing(macros.replace("x86_64", "aarch64"), _features.parse(CPUINFO)) == ()
+    assert _features.missing(macros, frozenset()) == ()  # the system doesn't tell
+
+
+# the hash of the code
+
+
+def test_the_same_code_has_the_same_hash_wherever_it_is_linked(tmp_path: Path) -> None:
+    source = tmp_path / "a_file_of_another_name.c"
+    source.write_text(GOOD)
+    other_place = lab.compile_kernel(source)
+    kernel = lab.compile_kernel(GOOD)
+    assert kernel.origin != other_place.origin
+    assert kernel.code_sha256 == other_place.code_sha256
+    with_debugging = lab.compile_kernel(GOOD, flags=("-O3", "-g"))
+    assert kernel.code_sha256 == with_debugging.code_sha256
+
+
+def test_a_constant_and_a_called_function_are_part_of_the_code() -> None:
+    def sha256(text: str) -> str:
+        return _compile.build(text, flags=("-O2",), symbol="f").code_sha256
+
+    calling = GOOD.replace("uint32_t good", "__attribute__((noinline)) static uint32_t good")
+    body = "return good(buf, len, sum);"
+    text = calling + function(body).removeprefix(HEADERS)
+    assert sha256(text) == sha256(text.replace("total = sum", "total = sum + 0"))
+    assert sha256(text) != sha256(text.replace("total = sum", "total = sum + 1"))
+    table = "static const uint32_t table[4] = {1, 2, 3, 4};\n"
+    body = "return good(buf, len, sum) + table[len & 3];"
+    text = table + calling + function(body).removeprefix(HEADERS)
+    text = text.replace("static const uint32_t", "#include <stdint.h>\nstatic const volatile uint32_t")
+    assert sha256(text) == sha256(text + "const char *text_beside = __FILE__;\n")
+    assert sha256(text) != sha256(text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}"))
+
+
+def test_an_object_is_read_as_objcopy_reads_it(tmp_path: Path) -> None:
+    built = _compile.build(GOOD)
+    command = ["objcopy", "-O", "binary", "-j", "cksum_code_good", str(built.folder / "unit.o"), "code"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    code = (tmp_path / "code").read_bytes()
+    assert ElfObject((built.folder / "unit.o").read_bytes()).code("cksum_code_good") == code
+    with pytest.raises(ValueError, match="the object has no section cksum_code_other"):
+        ElfObject((built.folder / "unit.o").read_bytes()).code("cksum_code_other")
+    with pytest.raises(ValueError, match="not an ELF-64 object file"):
+        ElfObject(b"BC\xc0\xde" * 20)
+
+
+LISTING = """
+kernel.so:     file format elf64-x86-64
+
+Disassembly of section .text:
+
+0000000000001000 <helper>:
+    1000:\tpaddd  %xmm1,%xmm0
+    1004:\tcmp    %rdi,%rsi
+    1007:\tjne    1000 <helper>
+    1009:\tret
+
+Disassembly of section cksum_code_f:
+
+0000000000002000 <f>:
+    2000:\tlea    0x10(%rip),%rdi        # 2017 <f+0x17>
+    2007:\tcall   1000 <helper>
+    200c:\tvpaddd %ymm0,%ymm1,%ymm1
+    2010:\tjne    200c <f+0xc>
+    2012:\tret
+"""
+
+
+def test_a_listing_is_read_as_assembly() -> None:
+    assembly = _assembly.from_objdump(LISTING)
+    assert "\n.L200c:\n" in assembly
+    assert "\tjne    .L200c\n" in assembly
+    assert _assembly.vector_bits(assembly, "f") == 256
+    assert _assembly.vector_bits(assembly, "helper") == 128
+    assert _assembly.reached_from(_assembly.functions_of(assembly), "f") == ["f", "helper"]

@@ -41,7 +41,7 @@ TOOLS: dict[str, Tool] = {
         "golang-github-google-gopacket-dev",
         file="/usr/share/gocode/src/github.com/google/gopacket/pcap/test_dns.pcap",
     ),
-    "libdpdk-dev": Tool("libdpdk-dev", file="/usr/include/dpdk/rte_cksum.h"),
+    "libdpdk-dev": Tool("libdpdk-dev", file="/usr/include/dpdk/rte_ip.h"),
     "libdumbnet-dev": Tool("libdumbnet-dev", file="/usr/include/dumbnet.h"),
     "liblwip-dev": Tool("liblwip-dev", file="/usr/include/lwip/lwip/inet_chksum.h"),
     "libnet1-dev": Tool("libnet1-dev", file="/usr/include/libnet.h"),

@@ -81,3 +81,27 @@ def text_of(assembly: str, name: str) -> str:
     """The assembly of function `name` and of those it calls."""
     functions = functions_of(assembly)
     return "\n".join(line for each in reached_from(functions, name) for line in functions[each])
+
+
+_LISTED_FUNCTION = re.compile(r"^[0-9a-f]+ <([\w.$]+)>:$")
+_LISTED_LINE = re.compile(r"^\s*([0-9a-f]+):\t(\S.*)$")
+_LISTED_TARGET = re.compile(r"\b([0-9a-f]+) <([\w.$]+)(\+0x[0-9a-f]+)?>")
+
+
+def from_objdump(listing: str) -> str:
+    """What objdump lists of linked code (--disassemble --no-show-raw-insn) as assembly: labels where it has addresses."""
+    inside = {found[1] for found in _LISTED_TARGET.finditer(listing) if found[3]}
+    out: list[str] = []
+    end: list[str] = []
+    for line in listing.splitlines():
+        if function := _LISTED_FUNCTION.match(line):
+            name = function[1]
+            out += [*end, f"\t.type\t{name}, @function", f"{name}:"]
+            end = [f"\t.size\t{name}, .-{name}"]
+        elif instruction := _LISTED_LINE.match(line):
+            address, text = instruction.groups()
+            text = _LISTED_TARGET.sub(
+                lambda to: f".L{to[1]}" if to[3] else to[2], text.split("#")[0].rstrip()
+            )
+            out += [*([f".L{address}:"] if address in inside else []), f"\t{text}"]
+    return "\n".join([*out, *end, ""])

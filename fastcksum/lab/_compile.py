@@ -1,8 +1,9 @@
 """Any C function of the contract's signature, compiled by any compiler, checked, and usable as a kernel.
 
 One unit is made that includes the source and instantiates the call loops behind it, in the same file: the bench calls
-a foreign function exactly as it calls a built-in kernel. The object is tried in a process of its own first, so that a
-function that crashes or hangs takes nothing with it; only what gave right sums there is loaded here.
+a foreign function exactly as it calls a built-in kernel. It is built first (build), then admitted: what this CPU can't
+run is refused unseen, the rest is tried in a process of its own, so that a function that crashes or hangs takes nothing
+with it; only what gave right sums there is loaded here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -28,7 +30,9 @@ from typing import TYPE_CHECKING, Any
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
 
-from . import _assembly
+from . import _assembly, _features
+from ._c_source import SIZE_T, LengthType, candidates, names_to_supply, own_kernels, supplies
+from ._object import ElfObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +41,15 @@ SIGNATURE = "uint32_t f(const void *buf, size_t len, uint32_t sum)"
 # The trial of an unoptimised byte loop takes about 2 s of CPU time; the wall clock only ends what sleeps.
 CPU_SECONDS = 60
 WALL_SECONDS = 600
+LIBRARY = "kernel.so"
 
 
 class CompileError(ValueError):
     """The compiler is missing, or refused the source; the message holds its own words."""
+
+
+class KernelError(ValueError):
+    """A function that was compiled can't be used: it crashes, hangs or gives a wrong sum, or this CPU can't run it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +60,13 @@ class CompiledKernel(Kernel):
 
     symbol      the function's name in the source
     compiler    the compiler's own name and version
-    command     the command that built the shared object
+    command     the command that compiled it
     vectorised  whether a loop of it adds packed integers; None where the assembly doesn't show it
-    assembly    the compiler's assembly of the function and of those it calls
+    assembly    the compiler's assembly of the function and of those it calls; where the linker optimises (-flto) what
+                objdump makes of the result
+
+    code_sha256 is of the object file, with all that its code refers to but before any address is filled in: the same
+    code has the same hash wherever it is linked.
     """
 
     symbol: str
@@ -61,17 +74,17 @@ class CompiledKernel(Kernel):
     command: tuple[str, ...]
     vectorised: bool | None
     assembly: str = field(repr=False, compare=False)
-    built: _Built = field(repr=False, compare=False)
+    built: Built = field(repr=False, compare=False)
 
     @property
     def kernel_id(self) -> str:
         """What its descriptor is called in the shared object."""
-        return self.built.kernel_id
+        return self.built.unit.kernel_id
 
     @property
     def library(self) -> Path:
         """The shared object; it is removed when Python ends."""
-        return self.built.path
+        return library_of(self.built)
 
 
 def compile_kernel(
@@ -86,13 +99,32 @@ def compile_kernel(
     """Compiles a function of the contract's signature, checks it against the reference, and loads it.
 
     source: a Path is a file, a str is C text: either one of the package's kernels (see kernel_source) or anything with
-    a function uint32_t f(const void *buf, size_t len, uint32_t sum), static or not. symbol: its name, needed where
-    several qualify. compiler: a name on the PATH, or a command as a sequence. max_len: the longest buffer, in bytes,
-    for which the sum is right; None for any. inline_length: the function as a caller has it that knows the length and
-    inlines it; the kernel is then made for that length only.
+    a function uint32_t f(const void *buf, size_t len, uint32_t sum), as DPDK's __rte_raw_cksum, or with a length of
+    another integer type, as Linux' __wsum csum_partial(const void *buff, int len, __wsum sum); static or not. Headers
+    and type names of the kernel's that the source uses and lacks are supplied. symbol: its name, needed where several
+    qualify. compiler: a name on the PATH, or a command as a sequence. max_len: the longest buffer, in bytes, for which
+    the sum is right; None for any that the type of its length can tell. inline_length: the function as a caller has it
+    that knows the length and inlines it; the kernel is then made for that length only.
 
-    CompileError (a ValueError) if the compiler is missing or refuses, in its words. ValueError if no function or
-    several qualify, and if the function crashes, hangs or gives a wrong sum: with length, offset, got and expected.
+    CompileError (a ValueError) if the compiler is missing or refuses, in its words. KernelError (a ValueError) if the
+    function crashes, hangs or gives a wrong sum, with length, offset, got and expected; and if the flags ask for
+    instructions that this CPU lacks: it is not executed then. ValueError if no function or several qualify.
+    """
+    return admit(build(source, compiler, flags, symbol=symbol, max_len=max_len, inline_length=inline_length))
+
+
+def build(
+    source: Path | str,
+    compiler: str | Sequence[str] = "gcc",
+    flags: Sequence[str] = ("-O3",),
+    *,
+    symbol: str | None = None,
+    max_len: int | None = None,
+    inline_length: int | None = None,
+) -> Built:
+    """Compiles as compile_kernel() does and goes no further: nothing of it is executed.
+
+    CompileError if the compiler is missing or refuses; ValueError if no function or several qualify.
     """
     command = (compiler,) if isinstance(compiler, str) else tuple(compiler)
     flags = _check_flags(flags)
@@ -106,10 +138,21 @@ def compile_kernel(
         inline_length=inline_length,
         built_by=f"{version} {' '.join(flags)}",
     )
-    built = _build(unit, text, command, flags)
+    if not own_kernels(text):
+        unit = dataclasses.replace(unit, text=_supplies(source, text, command, flags) + unit.text)
+    return _build(unit, text, command, flags, version)
+
+
+def admit(built: Built) -> CompiledKernel:
+    """Tries what was built and loads it. Errors as compile_kernel()."""
     if built.key not in _finished:
-        _try(built.path, unit)
-        _finished[built.key] = _load(built, unit, version, flags)
+        if built.missing:
+            raise KernelError(
+                f"'{built.unit.symbol}' was built for {', '.join(built.missing)}, which this CPU lacks: it is not run; "
+                "lab.matrix() shows what the compiler made of it"
+            )
+        _try(library_of(built), built.unit)
+        _finished[built.key] = _load(built)
     return _finished[built.key]
 
 
@@ -136,56 +179,7 @@ def source_root() -> Path:
     raise CompileError(f"the C sources are missing beside {package}: install fastcksum again, with pip")
 
 
-# Reading the source
-
-_NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
-_ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]]*\]\]")
-_FUNCTION = re.compile(r"([\w\s*]*?)\b(\w+)\s*\(([^(){};]*)\)\s*\{\}")
-_OWN_KERNEL = re.compile(r"^[ \t]*CKSUM_KERNEL(?:_WITH_CODE)?\s*\(\s*(\w+)", re.MULTILINE)
-
-
-def strip_comments(text: str) -> str:
-    """C text without comments and directives, with empty strings and character constants."""
-    code = _NOT_CODE.sub(lambda found: " " if found[0].startswith("/") else found[0][0] * 2, text)
-    return _DIRECTIVE.sub("", code)
-
-
-def outer_text(code: str) -> str:
-    """What stands outside of all braces; each body is left as {}."""
-    depth, out = 0, []
-    for char in code:
-        if char == "}":
-            depth = max(depth - 1, 0)
-        if depth == 0:
-            out.append(char)
-        if char == "{":
-            depth += 1
-    return "".join(out)
-
-
-def own_kernels(text: str) -> list[str]:
-    """The kernels that the text instantiates itself, by CKSUM_KERNEL."""
-    return list(dict.fromkeys(_OWN_KERNEL.findall(strip_comments(text))))
-
-
-def candidates(text: str) -> tuple[list[str], list[str]]:
-    """Functions defined in C text: those that have the contract's signature as far as one can see, and the others."""
-    fit: dict[str, None] = {}
-    other: dict[str, None] = {}
-    for returns, name, parameters in _FUNCTION.findall(_ATTRIBUTE.sub(" ", outer_text(strip_comments(text)))):
-        (fit if _has_signature(returns, parameters) else other)[name] = None
-    return list(fit), [name for name in other if name not in fit]
-
-
-def _has_signature(returns: str, parameters: str) -> bool:
-    """Whether a function returns a number and takes a const void pointer and two numbers. The compiler knows the rest."""
-    parts = parameters.split(",")
-    if len(parts) != 3 or "*" in returns or re.search(r"\bvoid\b", returns):
-        return False
-    first, *rest = parts
-    pointer = first.count("*") == 1 and re.search(r"\bvoid\b", first) and re.search(r"\bconst\b", first)
-    return bool(pointer) and not any("*" in part or "[" in part for part in rest)
+# The unit that is compiled
 
 
 def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
@@ -196,7 +190,7 @@ def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
         if not symbol.isascii() or not symbol.isidentifier():
             raise ValueError(f"symbol must be the name of a C function, not {symbol!r}")
         return symbol, symbol in own
-    qualified = own or fit
+    qualified = own or list(fit)
     if len(qualified) == 1:
         return qualified[0], bool(own)
     if qualified:
@@ -210,9 +204,6 @@ def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
     raise ValueError(
         f"{what} defines no function {SIGNATURE}{found}{hint}; if a macro makes it, name it: symbol="
     )
-
-
-# The unit that is compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,27 +236,50 @@ def _make_unit(
     function = f"cksum_fn_{name}" if is_own else name
     if is_own and max_len is not None:
         raise ValueError(f"max_len is for plain functions: {what} says itself how long a buffer may be")
-    longest = None if max_len is None else _check_length("max_len", max_len)
+    length_type = SIZE_T if is_own else candidates(text)[0].get(name, SIZE_T)
+    longest = _longest(max_len, length_type)
     origin = f"{what}, compiled here by {built_by}"
     include = [f"#include {_include_name(source)}", '#include "kernels/kernel.h"']
     if inline_length is not None:
         length = _check_length("inline_length", inline_length)
         kernel_id, label = f"{name}_{length}", f"{name} inlined at {length}"
         summary = f"{name} of {what}, inlined into a caller that knows the length, {length} bytes"
+        if longest is not None and length > longest:
+            raise ValueError(
+                f"inline_length must be at most {longest}, the longest that {name} takes, not {length}"
+            )
         lines = [
             *include,
-            *_opening(kernel_id),
+            *_opening(kernel_id, SIZE_T),
             *_inlining(kernel_id, function, length),
-            *_closing(kernel_id, summary, origin, length, length),
+            *_closing(kernel_id, SIZE_T, summary=summary, origin=origin, shortest=length, longest=length),
         ]
         function = kernel_id
     elif is_own:
         kernel_id, label, lines = name, name, include
     else:
         kernel_id, label = name, name
-        lines = [*_opening(name), *include, *_closing(name, f"{name} of {what}", origin, 0, longest)]
+        summary = f"{name} of {what}"
+        lines = [
+            *_opening(name, length_type),
+            *include,
+            *_closing(name, length_type, summary=summary, origin=origin, longest=longest),
+        ]
     visible = '#define CKSUM_KERNEL_VISIBILITY __attribute__((visibility("default")))'
     return _Unit("\n".join([visible, *lines, ""]), kernel_id, name, function, label)
+
+
+def _longest(max_len: int | None, length_type: LengthType) -> int | None:
+    """The longest buffer: the one that was given, or what the type of the length holds. None: any."""
+    if max_len is None:
+        return length_type.largest
+    longest = _check_length("max_len", max_len)
+    if length_type.largest is not None and longest > length_type.largest:
+        raise ValueError(
+            f"max_len must be at most {length_type.largest}, what the length's type ({length_type.words}) holds, "
+            f"not {longest}"
+        )
+    return longest
 
 
 def _inlining(function: str, called: str, length: int) -> list[str]:
@@ -279,26 +293,43 @@ def _inlining(function: str, called: str, length: int) -> list[str]:
     ]
 
 
-def _opening(function: str) -> list[str]:
+def _opening(function: str, length_type: LengthType) -> list[str]:
     """Declares the function before its source does, which gives its code a section of its own.
 
     A later definition without `static` stays static after it (C11 6.2.2), so either kind of source will do.
     """
     return [
-        f"static __UINT32_TYPE__ {function}(const void *, __SIZE_TYPE__, __UINT32_TYPE__)",
+        f"static __UINT32_TYPE__ {function}(const void *, {length_type.words}, __UINT32_TYPE__)",
         f'    __attribute__((used, section("cksum_code_{function}")));',
     ]
 
 
-def _closing(function: str, summary: str, origin: str, shortest: int, longest: int | None) -> list[str]:
-    """Instantiates the call loops and the descriptor."""
+def _closing(
+    function: str,
+    length_type: LengthType,
+    *,
+    summary: str,
+    origin: str,
+    shortest: int = 0,
+    longest: int | None,
+) -> list[str]:
+    """Instantiates the call loops and the descriptor.
+
+    A function with another type of length is called through a second name that has the contract's: a size_t that an int
+    holds is passed in the same register, and the function looks at the part of it that is its own.
+    """
+    called, second_name = function, []
+    if length_type != SIZE_T:
+        called = f"cksum_opaque_as_size_t_{function}"
+        second_name = [f"CKSUM_OPAQUE_NAME(as_size_t_{function}, {function})"]
     bounds = f"__start_cksum_code_{function}, __stop_cksum_code_{function}"
     lengths = f".min_len = {shortest}u, .max_len = {'SIZE_MAX' if longest is None else f'{longest}u'}"
     texts = f".summary = {_c_string(summary)}, .origin = {_c_string(origin)}"
     return [
         f"extern const unsigned char __start_cksum_code_{function}[] CKSUM_HIDDEN;",
         f"extern const unsigned char __stop_cksum_code_{function}[] CKSUM_HIDDEN;",
-        f"CKSUM_KERNEL_WITH_CODE({function}, {function}, {bounds}, .role = CKSUM_PEER, {lengths}, {texts})",
+        *second_name,
+        f"CKSUM_KERNEL_WITH_CODE({function}, {called}, {bounds}, .role = CKSUM_PEER, {lengths}, {texts})",
     ]
 
 
@@ -332,66 +363,155 @@ def _shipped_ids(path: Path) -> list[str]:
     return own_kernels(path.read_text())
 
 
+def _supplies(source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]) -> str:
+    """The lines to put before a source so that it finds what it uses and neither it nor its headers define."""
+    names = names_to_supply(text)
+    if not names:
+        return ""
+    preprocess = (*compiler, *flags, "-I", str(source_root()), "-E", "-dD", "-x", "c")
+    try:
+        seen = _ask((*preprocess, str(source) if isinstance(source, Path) else "-"), text)
+    except CompileError:
+        return ""  # compiling will say why
+    return supplies(names, seen)
+
+
+@cache
+def _macros(compiler: tuple[str, ...], flags: tuple[str, ...]) -> str:
+    """The macros that the compiler predefines with these flags."""
+    return _ask((*compiler, *flags, "-E", "-dM", "-x", "c", "-"), "")
+
+
 # Compiling
 
 
 @dataclass(frozen=True, slots=True)
-class _Built:
-    """A shared object, the command that made it, the assembly of the same unit, and what tells it from others.
+class Built:
+    """A unit, compiled: object file and assembly in one folder; nothing of it was executed.
 
-    kernel_id names the descriptor and the section that holds the kernel's code; compile_object makes unit.o in the same
-    folder, link makes a shared object of it.
+    compile_object and link are the commands, link without its output. missing: CPU features that the flags ask for and
+    that are not here. key tells the build from others. code_bytes and code_sha256 are of the function's section.
     """
 
-    path: Path
-    kernel_id: str
-    command: tuple[str, ...]
+    unit: _Unit
+    folder: Path
+    version: str
+    compiler: tuple[str, ...]
+    flags: tuple[str, ...]
     compile_object: tuple[str, ...]
     link: tuple[str, ...]
     assembly: str
+    missing: tuple[str, ...]
+    code_bytes: int
+    code_sha256: str
     key: tuple[str, ...]
+
+    @property
+    def vector_bits(self) -> int | None:
+        """Width of the packed additions in the widest loop, 0 for none; None where the assembly doesn't show it."""
+        return _assembly.vector_bits(self.assembly, self.unit.function)
+
+    @property
+    def name(self) -> str:
+        """What the kernel is called: the function, the compiler and its flags."""
+        return f"{self.unit.label} [{' '.join([self.version, *self.flags])}]"
 
 
 _finished: dict[tuple[str, ...], CompiledKernel] = {}
 _numbers = count()
 
 
+_first_comes = threading.Lock()
+
+
+def workspace() -> str:
+    """The folder of everything that is compiled; it is removed when Python ends."""
+    with _first_comes:  # of two threads, or one would lose its folder
+        return _workspace().name
+
+
 @cache
 def _workspace() -> tempfile.TemporaryDirectory[str]:
-    """The folder of everything that is compiled; it is removed when Python ends."""
     return tempfile.TemporaryDirectory(prefix="fastcksum-")
 
 
-def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]) -> _Built:
-    """Compiles the unit twice: to assembly, and to a shared object. CompileError in the compiler's words."""
-    folder = Path(_workspace().name, str(next(_numbers)))
+def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, ...], version: str) -> Built:
+    """Compiles the unit to assembly and to an object. CompileError in the compiler's words."""
+    folder = Path(workspace(), str(next(_numbers)))
     folder.mkdir()
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
     options = (*flags, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()))
-    command = (*compiler, *options, "-shared", "-o", "kernel.so", "unit.c")
-    _run_compiler((*compiler, *options, "-S", "-o", "unit.s", "unit.c"), folder)
-    assembly = (folder / "unit.s").read_text(errors="replace")
-    _run_compiler(command, folder)
-    digest = hashlib.sha256(assembly.replace(str(folder), "").encode()).hexdigest()
-    return _Built(
-        path=folder / "kernel.so",
-        kernel_id=unit.kernel_id,
-        command=command,
-        compile_object=(*compiler, *options, "-c", "-o", "unit.o", "unit.c"),
-        link=(*compiler, *flags, "-fPIC", "-shared", "-nostartfiles", "unit.o"),
+    libraries = [flag for flag in flags if flag.startswith("-l")]  # behind what needs them
+    link = (*compiler, *flags, "-fPIC", "-shared", "-nostartfiles", "unit.o", *libraries)
+    compile_object = (*compiler, *options, "-c", "-o", "unit.o", "unit.c")
+    _run_compiler(compile_object, folder)
+    if _optimises_when_linking(flags):
+        _optimise_object(compiler, flags, version, folder)
+        _run_compiler((*link, "-o", LIBRARY), folder)
+        assembly = _disassembled(folder / LIBRARY, unit)
+    else:
+        _run_compiler((*compiler, *options, "-S", "-o", "unit.s", "unit.c"), folder)
+        assembly = (folder / "unit.s").read_text(errors="replace")
+    object_file = ElfObject((folder / "unit.o").read_bytes())
+    section = f"cksum_code_{unit.kernel_id}"
+    if not object_file.has(section):
+        raise CompileError(f"the source defines no function '{unit.symbol}'")
+    code = object_file.sha256(section)
+    digest = hashlib.sha256(
+        "".join([unit.text, assembly.replace(str(folder), ""), code]).encode()
+    ).hexdigest()
+    return Built(
+        unit=unit,
+        folder=folder,
+        version=version,
+        compiler=compiler,
+        flags=flags,
+        compile_object=compile_object,
+        link=link,
         assembly=assembly,
+        missing=_features.missing(_macros(compiler, flags)),
+        code_bytes=len(object_file.code(section)),
+        code_sha256=code,
         key=(*compiler, *flags, unit.kernel_id, digest),
     )
 
 
+def _optimises_when_linking(flags: tuple[str, ...]) -> bool:
+    """Whether the last word of the flags on link-time optimisation is yes."""
+    words = [flag for flag in flags if flag in {"-flto", "-fno-lto"} or flag.startswith("-flto=")]
+    return bool(words) and words[-1] != "-fno-lto"
+
+
+def _optimise_object(compiler: tuple[str, ...], flags: tuple[str, ...], version: str, folder: Path) -> None:
+    """Lets the linker do its part of the work on unit.o, in place: each placement then links the very same code."""
+    (folder / "unit.o").rename(folder / "unoptimised.o")
+    to_machine_code = ("-flinker-output=nolto-rel",) if version.startswith("gcc ") else ()
+    output = ("-fPIC", "-r", "-nostdlib", *to_machine_code, "-o", "unit.o")
+    _run_compiler((*compiler, *flags, *output, "unoptimised.o"), folder)
+
+
+def _disassembled(library: Path, unit: _Unit) -> str:
+    """What objdump makes of a shared object; nothing where there is no objdump."""
+    if shutil.which("objdump") is None:
+        return ""
+    listing = _ask(("objdump", "--disassemble", "--no-show-raw-insn", "--wide", str(library)), "")
+    second_names = rf"\bcksum_opaque_(?:as_size_t_)?{unit.kernel_id}\b"
+    return re.sub(second_names, unit.function, _assembly.from_objdump(listing))
+
+
 def _run_compiler(command: tuple[str, ...], folder: Path) -> None:
     """Runs the command in the folder. CompileError in its words if it fails."""
+    _ask(command, "", folder)
+
+
+def _ask(command: tuple[str, ...], text: str, folder: Path | None = None) -> str:
+    """What the command says when it reads this text. CompileError in its words if it fails."""
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            stdin=subprocess.DEVNULL,
+            input=text.encode(errors="surrogateescape").decode(errors="replace"),
             capture_output=True,
             text=True,
             errors="replace",
@@ -402,6 +522,7 @@ def _run_compiler(command: tuple[str, ...], folder: Path) -> None:
     if done.returncode != 0:
         words = (done.stderr.strip() or done.stdout.strip() or "it said nothing").replace(f"{folder}/", "")
         raise CompileError(f"{shlex.join(command)} ended with status {done.returncode}:\n{words}")
+    return done.stdout
 
 
 @cache
@@ -451,7 +572,7 @@ def compilers_on_path() -> list[str]:
 
 
 def _try(path: Path, unit: _Unit) -> None:
-    """Lets another process compare the kernel with the reference. ValueError if it is wrong, crashes or hangs."""
+    """Lets another process compare the kernel with the reference. KernelError if it is wrong, crashes or hangs."""
     script = Path(__file__).with_name("_trial.py")
     package_home = str(Path(__file__).resolve().parents[2])
     paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -468,24 +589,26 @@ def _try(path: Path, unit: _Unit) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"'{unit.symbol}' did not end within {WALL_SECONDS} s: it sleeps or waits") from None
+        raise KernelError(
+            f"'{unit.symbol}' did not end within {WALL_SECONDS} s: it sleeps or waits"
+        ) from None
     _judge(unit.symbol, done.returncode, done.stdout, done.stderr)
 
 
 def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
-    """ValueError unless the trial said that the kernel is right, or that there is nothing to be right about."""
+    """KernelError unless the trial said that the kernel is right, or that there is nothing to be right about."""
     messages = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     verdict: dict[str, Any] = messages[-1] if messages else {}
     if status < 0:
-        raise ValueError(_words_for_death(symbol, -status, verdict.get("at")))
+        raise KernelError(_words_for_death(symbol, -status, verdict.get("at")))
     if status != 0:
-        raise ValueError(f"'{symbol}' could not be tried:\n{complaint.strip()}")
+        raise KernelError(f"'{symbol}' could not be tried:\n{complaint.strip()}")
     if "error" in verdict:
         raise CompileError(f"'{symbol}' can't be loaded: {verdict['error']}")
     if "wrong" in verdict:
-        raise ValueError(_words_for_wrong(symbol, verdict["wrong"]))
+        raise KernelError(_words_for_wrong(symbol, verdict["wrong"]))
     if "right" not in verdict and "unfit" not in verdict:
-        raise ValueError(f"'{symbol}' ended the process in which it was tried, with status 0")
+        raise KernelError(f"'{symbol}' ended the process in which it was tried, with status 0")
 
 
 def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:
@@ -515,41 +638,47 @@ def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str
     return f"'{symbol}' dies of {name} {where}" + (f": {reason}" if reason else "")
 
 
-def _load(built: _Built, unit: _Unit, version: str, flags: tuple[str, ...]) -> CompiledKernel:
-    """The kernel of an object that was tried. CompileError in the loader's words."""
+def _load(built: Built) -> CompiledKernel:
+    """The kernel of a build that was tried. CompileError in the loader's words."""
     try:
-        capsule = _core.load_kernel(str(built.path), unit.kernel_id)
+        capsule = _core.load_kernel(str(library_of(built)), built.unit.kernel_id)
     except ImportError as error:
-        raise CompileError(f"'{unit.symbol}' can't be loaded: {error}") from None
+        raise CompileError(f"'{built.unit.symbol}' can't be loaded: {error}") from None
     kernel = from_description(_core.describe(capsule))
-    bits = _assembly.vector_bits(built.assembly, unit.function)
+    bits = built.vector_bits
     fields = {each.name: getattr(kernel, each.name) for each in dataclasses.fields(Kernel)}
-    fields["name"] = f"{unit.label} [{' '.join([version, *flags])}]"
+    fields |= {"name": built.name, "code_sha256": built.code_sha256}
     if bits is not None:
         fields |= {"vector_bits": bits, "registers": "vector" if bits else "general"}
     return CompiledKernel(
         **fields,
-        symbol=unit.symbol,
-        compiler=version,
-        command=built.command,
+        symbol=built.unit.symbol,
+        compiler=built.version,
+        command=built.compile_object,
         vectorised=None if bits is None else bits > 0,
-        assembly=_assembly.text_of(built.assembly, unit.function),
+        assembly=_assembly.text_of(built.assembly, built.unit.function),
         built=built,
     )
+
+
+def library_of(built: Built) -> Path:
+    """The shared object, wherever its linker put the code. CompileError in the linker's words."""
+    return _link(built, LIBRARY, [])
 
 
 def relink(kernel: CompiledKernel, *, kernel_at: int, loops_at: int) -> Path:
     """A shared object of the same machine code, the kernel and its call loops at these offsets in a page (bytes).
 
-    CompileError in the words of the compiler or the linker.
+    CompileError in the linker's words.
     """
-    built = kernel.built
-    folder = built.path.parent
-    target = folder / f"at_{kernel_at:x}_{loops_at:x}.so"
+    starts = {".text": 0x100000 + loops_at, f"cksum_code_{kernel.kernel_id}": 0x200000 + kernel_at}
+    places = [f"-Wl,--section-start={section}={address:#x}" for section, address in starts.items()]
+    return _link(kernel.built, f"at_{kernel_at:x}_{loops_at:x}.so", places)
+
+
+def _link(built: Built, name: str, options: Sequence[str]) -> Path:
+    """A shared object of this name beside the object file."""
+    target = built.folder / name
     if not target.exists():
-        if not (folder / "unit.o").exists():
-            _run_compiler(built.compile_object, folder)
-        starts = {".text": 0x100000 + loops_at, f"cksum_code_{built.kernel_id}": 0x200000 + kernel_at}
-        places = [f"-Wl,--section-start={section}={address:#x}" for section, address in starts.items()]
-        _run_compiler((*built.link, *places, "-o", target.name), folder)
+        _run_compiler((*built.link, *options, "-o", name), built.folder)
     return target

@@ -291,7 +291,7 @@ def sweep(
     chosen = choose(kernels)
     mixes = _check_mixes(mode, lengths)
     size_list, offset_list = _integers("sizes", sizes), _integers("offsets", offsets)
-    seed = draw_seed() if seed is None else _check_seed(seed)
+    seed = draw_seed() if seed is None else check_seed(seed)
     machine = host()
     sets = _sets_for(cache, machine)
     grid = (
@@ -317,7 +317,7 @@ def sweep(
     outcomes = _run_jobs(job, processes, progress)
     last = outcomes[-1]
     plan = Plan(
-        kernels=tuple(_facts_of(kernel) for kernel in chosen),
+        kernels=tuple(facts_of(kernel) for kernel in chosen),
         cells=tuple(cells),
         mean_lengths=tuple(last.mean_lengths),
         left_out=tuple(left_out),
@@ -405,7 +405,7 @@ def _sets_for(cache: str, machine: Host) -> dict[str, int]:
     return sets
 
 
-def _check_seed(seed: SupportsIndex) -> int:
+def check_seed(seed: SupportsIndex) -> int:
     value = operator.index(seed)
     if value < 0:
         raise ValueError(f"seed must not be negative: {value}")
@@ -505,7 +505,7 @@ def target_ticks() -> int:
     return int(np.ceil(BATCH * max(facts["step"], facts["pair"])))
 
 
-def _facts_of(kernel: Kernel) -> dict[str, Any]:
+def facts_of(kernel: Kernel) -> dict[str, Any]:
     """What a stored sweep keeps of a kernel: all but the code itself."""
     left_out = {"capsule", "assembly", "built"}
     return {

@@ -1,0 +1,477 @@
+"""The pictures: what is drawn, with which labels, of made-up sweeps; no pixel is compared and nothing is measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import struct
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_sweep import HOST, cell, facts, samples_of, sweep_of
+from matplotlib.collections import PolyCollection, QuadMesh
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from fastcksum.lab import Comparison, Ratio, Trace, TraceRow, concat, plot, published
+from fastcksum.lab._cells import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fastcksum.lab import Sweep
+
+SIZES = (20, 21, 100, 1500, 65536)
+KERNELS = ("before", "after")
+
+
+def made_up(
+    kernels: Sequence[str] = KERNELS,
+    sizes: Sequence[int] = SIZES,
+    offsets: Sequence[int] = (0, 1),
+    **way: Any,
+) -> Sweep:
+    """Rounds of size / 10 + 5 ticks, and of a tenth and a fifth more; the second kernel takes half, load_only a fifth."""
+    cells = [
+        dataclasses.replace(cell(name, size, offset), **way)
+        for name in kernels
+        for size in sizes
+        for offset in offsets
+    ]
+    share = {"after": 0.5, "load_only_sse2": 0.2, "nothing": 0.1}
+    ticks = [
+        [(each.size / 10 + 5) * share.get(each.kernel, 1) * more for more in (1.0, 1.1, 1.2)]
+        for each in cells
+    ]
+    sets = {"l2": 1 << 20, "l3": 1 << 25, "dram": 1 << 30}
+    return sweep_of([facts(name) for name in kernels], cells, ticks, set_bytes=sets)
+
+
+def placed(shifts: Sequence[float] = (1.0, 1.5, 1.2)) -> Sweep:
+    """Two kernels of 20 and 100 bytes at as many placements as there are shifts, whose minimum each multiplies."""
+    cells = [cell(name, size) for name in KERNELS for size in (20, 100)]
+    parts = []
+    for placement, shift in enumerate(shifts):
+        ticks = [[each.size * shift, each.size * shift * 1.1] for each in cells]
+        parts.append(samples_of(cells, ticks, placement=placement))
+    samples = np.concatenate(parts)
+    return sweep_of(
+        [facts(name) for name in KERNELS], cells, [[1.0, 1.0]], samples=samples, placements=len(shifts)
+    )
+
+
+def compared(ratios: Sequence[Ratio] | None = None) -> Comparison:
+    """At 20 bytes the second kernel is twice as fast, at 100 nothing was resolved, at 1500 it is slower."""
+    given = ratios or [
+        Ratio(20, "fixed", 0, "throughput", 0.5, 0.4, 0.625, 1.02, "after is 50.0% faster than before"),
+        Ratio(100, "fixed", 0, "throughput", 1.01, 0.9, 1.1, 1.05, "no difference resolved"),
+        Ratio(1500, "fixed", 0, "throughput", 1.25, 1.2, 1.3, 1.01, "after is 25.0% slower than before"),
+    ]
+    return Comparison("before", "after", 0.95, 10, tuple(given), placed())
+
+
+def traced() -> Trace:
+    rows = (TraceRow("before", 60.0, 25.0, 0.6, "clean"), TraceRow("after", 30.0, 12.5, 0.2, "noisy"))
+    return Trace(rows, 10.0, {40: 7, 1500: 1}, 1024, HOST)
+
+
+def texts(figure: Figure) -> str:
+    """All words of a picture."""
+    figure.draw_without_rendering()
+    found: list[Any] = figure.findobj(Text)
+    return "\n".join(each.get_text() for each in found)
+
+
+def xs(line: Any) -> list[float]:
+    return [float(x) for x in line.get_xdata()]
+
+
+def ys(line: Any) -> list[float]:
+    return [float(y) for y in line.get_ydata()]
+
+
+def ends(lines: Any) -> list[float]:
+    """The lower and upper end of each upright line of a collection, one after the other."""
+    return [float(end) for segment in lines.get_segments() for end in segment[:, 1]]
+
+
+def labelled(axes: Axes) -> dict[str, Any]:
+    handles, labels = axes.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def bands(axes: Axes) -> list[np.ndarray]:
+    """The corners of each filled band."""
+    return [
+        np.asarray(collection.get_paths()[0].vertices)
+        for collection in axes.collections
+        if isinstance(collection, PolyCollection)
+    ]
+
+
+def theirs(source: str) -> pd.DataFrame:
+    frame = published()
+    return frame[frame["source"].str.startswith(source)]
+
+
+def steps(*caches: str) -> list[Sweep]:
+    return [made_up(sizes=(1500,), cache=cache) for cache in caches]
+
+
+def modes() -> Figure:
+    rows = theirs("linux 6.5")
+    return plot.ticks_per_call(
+        [made_up(), made_up(mode="latency")], published={"2023": rows[rows["phase"] == "after"]}
+    )
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "cycles_per_byte": lambda: plot.cycles_per_byte(made_up((*KERNELS, "load_only_sse2", "nothing"))),
+    "ticks_per_call": modes,
+    "before_after": lambda: plot.before_after({"gcc": compared(), "clang": compared()}),
+    "offset_map": lambda: plot.offset_map(made_up(sizes=SIZES[:3], offsets=(*range(64), 4090))),
+    "placement_strip": lambda: plot.placement_strip(placed()),
+    "cache_staircase": lambda: plot.cache_staircase(steps("hot", "l2", "l3", "dram"), size=1500),
+    "published_and_measured": lambda: plot.published_and_measured(theirs("dpdk"), made_up(), KERNELS),
+    "cost_breakdown": lambda: plot.cost_breakdown(traced()),
+    "across_hosts": lambda: plot.across_hosts(concat([made_up(), made_up()])),
+}
+
+
+@pytest.fixture(scope="module", params=list(PICTURES))
+def picture(request: pytest.FixtureRequest) -> tuple[str, Figure]:
+    """Each picture, by the name of its function."""
+    name: str = request.param
+    return name, PICTURES[name]()
+
+
+def test_every_public_function_of_plot_is_here() -> None:
+    functions = {
+        name
+        for name, value in vars(plot).items()
+        if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == plot.__name__
+    }
+    assert functions == set(PICTURES)
+
+
+UNITS = {
+    "before_after": "times faster",
+    "offset_map": "by that at offset 0",
+    "cost_breakdown": "ns per packet",
+    "across_hosts": "core cycles per byte (estimated)",
+    "placement_strip": "TSC cycles per call",
+    "ticks_per_call": "TSC cycles per call",
+}
+
+
+def test_every_picture_tells_unit_host_and_compiler(picture: tuple[str, Figure]) -> None:
+    name, figure = picture
+    words = texts(figure)
+    assert UNITS.get(name, "TSC cycles per byte") in words
+    assert HOST.cpu in words
+    assert HOST.compiler in words
+    assert "bytes" in words
+
+
+def test_every_picture_is_a_page_wide_and_a_notebook_shows_it(picture: tuple[str, Figure]) -> None:
+    _, figure = picture
+    assert isinstance(figure, plot.Picture)
+    png, metadata = figure._repr_png_()
+    assert png.startswith(b"\x89PNG\r\n")
+    width, height = struct.unpack(">II", png[16:24])
+    assert metadata == {"width": 800}
+    assert width == 1200
+    assert height < 1.2 * width
+
+
+def test_no_words_leave_a_picture_or_lie_on_each_other(picture: tuple[str, Figure]) -> None:
+    _, figure = picture
+    figure.draw_without_rendering()
+    boxes = [each.get_window_extent() for each in [*figure.texts, *figure.legends]]
+    page = figure.bbox
+    for box in boxes:
+        assert page.x0 - 1 <= box.x0
+        assert box.x1 <= page.x1 + 1
+        assert page.y0 - 1 <= box.y0
+        assert box.y1 <= page.y1 + 1
+    for axes in figure.axes:
+        ticks = [label for label in axes.get_xticklabels() if label.get_text() and label.get_visible()]
+        spans = sorted((label.get_window_extent().x0, label.get_window_extent().x1) for label in ticks)
+        assert all(left[1] <= right[0] for left, right in pairwise(spans))
+
+
+def test_pyplot_is_not_needed() -> None:
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_a_style_of_the_user_changes_nothing() -> None:
+    import matplotlib.style
+
+    with matplotlib.style.context("dark_background"):
+        figure = plot.cycles_per_byte(made_up())
+    assert to_rgb(figure.get_facecolor()[:3]) == (1, 1, 1)
+
+
+def test_lines_can_be_told_apart_without_colour() -> None:
+    names = [f"kernel{i}" for i in range(8)]
+    figure = plot.cycles_per_byte(made_up(names))
+    looks = {(line.get_linestyle(), line.get_marker()) for line in labelled(figure.axes[0]).values()}
+    assert len(looks) == len(names)
+
+
+def lightness(colour: str) -> float:
+    """The Y of CIE XYZ, which is what a grey print shows."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def test_colours_stand_out_from_paper() -> None:
+    assert len(set(plot.COLOURS)) == len(plot.COLOURS)
+    assert max(map(lightness, plot.COLOURS)) < 0.5
+
+
+# Each picture by itself
+
+
+def test_cost_per_byte_has_one_line_a_kernel_and_its_minimum_on_it() -> None:
+    sweep = made_up((*KERNELS, "load_only_sse2", "nothing"))
+    axes = plot.cycles_per_byte(sweep).axes[0]
+    lines = labelled(axes)
+    assert [name for name in lines if name != "cheaper than the loads alone"] == list(KERNELS)
+    assert lines["before"].get_xdata().tolist() == [20, 100, 1500, 65536]  # 21 is a marker beside it
+    assert lines["before"].get_ydata().tolist() == pytest.approx(
+        [7 / 20, 15 / 100, 155 / 1500, 6558.6 / 65536]
+    )
+    assert lines["after"].get_ydata()[0] == pytest.approx(3.5 / 20)
+    beside = [xs(line) for line in axes.lines if line.get_linestyle() == "None"]
+    assert beside.count([21]) == 2
+
+
+def test_cost_per_byte_has_the_quartiles_as_band_and_the_loads_as_ceiling() -> None:
+    axes = plot.cycles_per_byte(made_up((*KERNELS, "load_only_sse2"))).axes[0]
+    ceiling, before, _ = bands(axes)
+    at_20 = before[before[:, 0] == 20][:, 1]
+    assert sorted(set(at_20.round(6))) == pytest.approx(
+        [7 * 1.05 / 20, 7 * 1.15 / 20]
+    )  # q1 and q3 of three rounds
+    assert ceiling[ceiling[:, 0] == 20][:, 1].max() == pytest.approx(7 * 0.2 / 20)
+    line = labelled(axes)["before"]
+    assert all(line.get_ydata() <= at_20.max())
+
+
+def test_cost_per_byte_marks_the_caches_that_a_block_leaves() -> None:
+    assert " L1" in texts(plot.cycles_per_byte(made_up()))
+    assert " L2" not in texts(plot.cycles_per_byte(made_up()))
+    assert " L1" not in texts(plot.cycles_per_byte(made_up(sizes=(20, 100))))
+
+
+def test_cost_per_call_has_one_panel_a_mode() -> None:
+    figure = modes()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["throughput", "latency"]
+    assert list(labelled(figure.axes[0])) == ["2023", *KERNELS]
+    assert labelled(figure.axes[1])["2023"].get_ydata()[0] == 3.58
+    assert ys(labelled(figure.axes[0])["before"]) == pytest.approx([7, 7.1, 15, 155, 6558.6], rel=1e-3)
+
+
+def test_ratios_are_turned_into_times_faster_with_their_intervals() -> None:
+    axes = plot.before_after(compared()).axes[0]
+    assert list(labelled(axes)) == ["noise floor: two copies of the same code", "after by before"]
+    line = labelled(axes)["after by before"]
+    assert xs(line) == [20, 100, 1500]
+    assert ys(line) == pytest.approx([2, 1 / 1.01, 0.8])
+    (floor, bars) = [each for each in axes.collections if hasattr(each, "get_segments")]
+    assert ends(floor) == pytest.approx([1 / 1.02, 1.02, 1 / 1.05, 1.05, 1 / 1.01, 1.01])
+    assert ends(bars) == pytest.approx([1 / 0.625, 2.5, 1 / 1.1, 1 / 0.9, 1 / 1.3, 1 / 1.2])
+
+
+def test_what_was_not_resolved_is_hollow() -> None:
+    axes = plot.before_after(compared()).axes[0]
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [xs(line) for line in hollow] == [[100]]
+
+
+def test_intervals_of_two_comparisons_stand_beside_each_other() -> None:
+    axes = plot.before_after({"gcc": compared(), "clang": compared()}).axes[0]
+    gcc, clang = (labelled(axes)[name].get_xdata() for name in ("gcc", "clang"))
+    assert (gcc < clang).all()
+    assert (clang < gcc * 1.1).all()
+
+
+def test_ratios_that_are_all_1_leave_a_readable_axis() -> None:
+    flat = [
+        Ratio(size, "fixed", 0, "throughput", 1.0, 1.0, 1.0, 1.0, "no difference resolved")
+        for size in (20, 21)
+    ]
+    figure = plot.before_after(compared(flat))
+    axes = figure.axes[0]
+    low, high = axes.get_ylim()
+    assert low < 0.9
+    assert high > 1.1
+    assert "1x" in texts(figure)
+
+
+def shades(figure: Figure) -> np.ndarray:
+    """The values behind the colours of the first map, sizes from the largest to the smallest."""
+    panel = figure.axes[0]
+    meshes = [mesh for mesh in panel.collections if isinstance(mesh, QuadMesh)]
+    return np.hstack([np.asarray(mesh.get_array()) for mesh in meshes])
+
+
+def mapped(ticks: dict[int, float], error: float = 0.0) -> Figure:
+    """A map of one kernel at 100 bytes from offset -> ticks; every second round is slower by `error`, twice."""
+    cells = [cell("k", 100, offset) for offset in ticks]
+    rounds = [[value, value * (1 + error), value * (1 + error)] for value in ticks.values()]
+    return plot.offset_map(sweep_of([facts("k")], cells, rounds))
+
+
+def test_a_flat_map_stays_flat() -> None:
+    assert shades(mapped({0: 100.0, 1: 101.5, 2: 99.0, 3: 100.0})).tolist() == [[0, 0, 0, 0]]
+    assert shades(mapped({0: 100.0, 1: 109.0}, error=0.1)).tolist() == [[0, 0]]
+
+
+def test_a_map_shows_what_is_above_the_noise_and_marks_what_is_faster() -> None:
+    figure = mapped({0: 100.0, 1: 200.0, 2: 60.0, 3: 101.0})
+    flat, slow, fast, near = shades(figure)[0]
+    assert flat == near == 0
+    assert slow == 1
+    assert -1 < fast < -0.5
+    (dots,) = figure.axes[0].lines
+    assert (xs(dots), ys(dots)) == ([2.5], [0.5])
+    assert "±2%" in texts(figure)
+    assert "2.00x" in texts(figure)
+
+
+def test_a_map_leaves_a_gap_before_offsets_far_away() -> None:
+    panel = mapped({0: 100.0, 1: 100.0, 4090: 100.0}).axes[0]
+    assert len([mesh for mesh in panel.collections if isinstance(mesh, QuadMesh)]) == 2
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["0", "4,090"]
+
+
+def test_a_strip_has_a_dot_for_each_placement() -> None:
+    figure = plot.placement_strip(placed())
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["20 bytes", "100 bytes"]
+    dots = labelled(figure.axes[0])
+    assert list(dots) == list(KERNELS)
+    assert ys(dots["before"]) == pytest.approx([20, 30, 24])
+    assert "1.50" in texts(figure)
+    medians = [ends(each) for each in figure.axes[0].collections]
+    assert medians == [[24, 24], [24, 24]]
+
+
+def test_a_staircase_has_its_steps_in_order() -> None:
+    figure = plot.cache_staircase(steps("l3", "hot", "l2"), size=1500)
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "hot\n1.46 KiB",
+        "l2\n1 MiB",
+        "l3\n32 MiB",
+    ]
+    assert ys(labelled(axes)["before"]) == pytest.approx([155 / 1500] * 6)
+    figure.draw_without_rendering()
+    (right,) = axes.child_axes
+    assert right.get_ylabel() == "GB/s"
+    low, high = sorted(right.get_ylim())
+    ours = [HOST.hz / value / 1e9 for value in axes.get_ylim()]
+    assert (low, high) == pytest.approx(sorted(ours))
+
+
+def test_published_figures_are_drawn_as_published() -> None:
+    left, right = plot.published_and_measured(theirs("dpdk"), made_up(), KERNELS).axes
+    clang = labelled(left)["clang 21.1.6 after"]
+    assert xs(clang) == [20, 1500, 9000]
+    assert ys(clang) == pytest.approx([14.0 / 20, 77.9 / 1500, 447.8 / 9000])
+    assert list(labelled(right)) == list(KERNELS)
+    looks = [line.get_linestyle() for line in labelled(right).values()]
+    assert looks == ["--", "-"]
+    assert left.get_ylim() == right.get_ylim()
+
+
+def test_a_breakdown_adds_up() -> None:
+    figure = plot.cost_breakdown(traced())
+    rest, sums = figure.axes[0].containers
+    assert [bar.get_width() for bar in rest] == [10, 10]
+    assert [bar.get_x() + bar.get_width() for bar in sums] == [25, 12.5]
+    words = texts(figure)
+    assert "60% of 25.0 ns" in words
+    assert "20% of 12.5 ns, noisy" in words
+    assert "7 of 40, 1 of 1500" in words
+
+
+def test_hosts_are_told_apart_by_the_line_and_kernels_by_colour() -> None:
+    other = dataclasses.replace(made_up(), host=dataclasses.replace(HOST, cpu="Another CPU"))
+    figure = plot.across_hosts(concat([made_up(), other]))
+    lines = labelled(figure.axes[0])
+    assert list(lines) == [f"{name}, host {number}" for name in KERNELS for number in (1, 2)]
+    assert lines["before, host 1"].get_color() == lines["before, host 2"].get_color()
+    assert lines["before, host 1"].get_linestyle() != lines["before, host 2"].get_linestyle()
+    assert lines["before, host 1"].get_ydata()[0] == pytest.approx(1.25 * 7 / 20)
+    assert re.search(r"host 1: Imaginary CPU 3000, gcc 12.2.0; host 2: Another\s+CPU", texts(figure))
+
+
+def test_the_caption_tells_placements_mode_and_the_compilers_of_the_kernels() -> None:
+    assert "1 placement" in texts(plot.cycles_per_byte(made_up()))
+    assert "medians over 3 placements" in texts(plot.placement_strip(placed()))
+    assert "latency hot plain" in texts(plot.cycles_per_byte(made_up(mode="latency"))).replace("\n", " ")
+    built = [facts("before", compiler="gcc 15.2"), facts("after", compiler="clang 21.1")]
+    sweep = dataclasses.replace(made_up(), plan=dataclasses.replace(made_up().plan, kernels=tuple(built)))
+    assert "gcc 15.2, clang 21.1;" in texts(plot.cycles_per_byte(sweep))
+    assert "gcc 15.2; TSC" in texts(plot.cycles_per_byte(sweep, kernels=["before"]))
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda: plot.cycles_per_byte(made_up(), offset=7), "offset 7 was not measured; there is 0, 1"),
+        (
+            lambda: plot.cycles_per_byte(made_up(), kernels=["x"]),
+            "kernel 'x' was not measured; there is before",
+        ),
+        (lambda: plot.ticks_per_call([]), "there is no sweep to draw"),
+        (lambda: plot.before_after({}), "at least one comparison"),
+        (lambda: plot.before_after(compared(), offset=1), "offset 1 was not compared .* there is 0"),
+        (lambda: plot.offset_map(made_up(offsets=(1, 2))), "offset 0, which was not measured; there is 1, 2"),
+        (lambda: plot.placement_strip(made_up()), "one placement only"),
+        (lambda: plot.placement_strip(placed(), sizes=(20, 30)), "one to four of 20, 100, not 20, 30"),
+        (lambda: plot.placement_strip(placed(), sizes=()), "one to four"),
+        (lambda: plot.cache_staircase([], size=20), "there is no sweep to draw"),
+        (lambda: plot.cache_staircase([made_up()], size=30), "30 bytes were not measured from hot"),
+        (lambda: plot.cache_staircase([made_up(cache="cold")], size=20), "cache 'cold' is no step"),
+        (
+            lambda: plot.published_and_measured(published(), made_up(), KERNELS, offset=5),
+            "nothing was published for offset 5",
+        ),
+        (
+            lambda: plot.across_hosts(concat([made_up()]), offset=3),
+            "offset 3 was not measured; there is 0, 1",
+        ),
+    ],
+)
+def test_errors_say_what_there_is(draw: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        draw()
+
+
+def test_hosts_without_a_core_clock_are_refused() -> None:
+    frame = concat([made_up()]).assign(est_core_cycles_per_byte=math.nan)
+    with pytest.raises(ValueError, match="ticks of different hosts can't be compared"):
+        plot.across_hosts(frame)
+
+
+def test_a_mix_of_lengths_is_no_point_on_an_axis_of_sizes() -> None:
+    mix = Cell("before", 0, "imix", -1, "mixed", "hot", "plain")
+    sweep = sweep_of([facts("before")], [mix], [[1.0]])
+    with pytest.raises(ValueError, match="offset 0 was not measured"):
+        plot.cycles_per_byte(sweep)
+    assert isinstance(sweep.frame(), pd.DataFrame)

@@ -1,0 +1,738 @@
+"""The race: its arithmetic on sweeps that nobody measured, its course on a few cells. No clock decides."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from made_up_sweep import HOST, facts, sweep_of
+
+from fastcksum import cli, kernels, lab
+from fastcksum.lab import _job, _placement, _race
+from fastcksum.lab._cells import IMIX, Cell
+from fastcksum.lab._race import Contest, Place, Race
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fastcksum import Kernel
+
+T20, T40, L40 = (
+    Place("throughput", 20, "fixed", 0),
+    Place("throughput", 40, "fixed", 1),
+    Place("latency", 40, "fixed", 0),
+)
+IND, DEP = Place("mixed", 0, "imix", -1), Place("mixed dependent", 0, "imix", -1)
+ROLES = {
+    "new": "production",
+    "old": "production",
+    "peer_a": "peer",
+    "peer_b": "peer",
+    "past_c": "past",
+    "load_only_512": "yardstick",
+    "nothing": "yardstick",
+    "x86_64_adc": "production",
+    "linux_before": "past",
+    "linux_after": "past",
+    "linux_2023": "peer",
+}
+
+
+def made_up(
+    ticks: Mapping[Place, Mapping[str, float]], chosen: str = "new", host: lab.Host = HOST, **plan: Any
+) -> Race:
+    """A race with these ticks a call."""
+    cells = [
+        Cell(name, p.size, p.distribution, p.offset, p.mode, "hot", "plain")
+        for p in ticks
+        for name in ticks[p]
+    ]
+    names = list(dict.fromkeys(cell.kernel for cell in cells))
+    figures = [[figure] for of_place in ticks.values() for figure in of_place.values()]
+    sweep = sweep_of([facts(name, role=ROLES[name]) for name in names], cells, figures, host=host, **plan)
+    return Race(sweep, chosen)
+
+
+def of_race(found: Race, measure: str) -> _race.Target:
+    return next(target for target in found.targets() if target.measure.startswith(measure))
+
+
+FIVE_CELLS = {
+    T20: {"new": 4.0, "old": 3.0, "peer_a": 5.0, "peer_b": 8.0, "past_c": 6.0, "nothing": 2.0},
+    T40: {"new": 6.0, "old": 9.0, "peer_a": 5.0, "peer_b": 8.0, "past_c": 3.0, "nothing": 2.0},
+    L40: {"new": 12.0, "old": 9.0, "peer_a": 15.0, "peer_b": 10.0},
+    IND: {"new": 10.0, "old": 12.0, "peer_a": 20.0, "peer_b": 40.0},
+    DEP: {"new": 10.0, "old": 12.0, "peer_a": 80.0, "peer_b": 10.0},
+}
+
+
+# The arithmetic
+
+
+@pytest.mark.parametrize(
+    ("ratios", "mean"), [([2.0, 8.0], 4.0), ([0.5, 2.0], 1.0), ([0.7], 0.7), ([1.0, 10.0, 100.0], 10.0)]
+)
+def test_geometric_mean(ratios: list[float], mean: float) -> None:
+    assert _race.geometric_mean(ratios) == pytest.approx(mean)
+
+
+def test_geometric_mean_of_nothing_is_not_a_number() -> None:
+    assert math.isnan(_race.geometric_mean([]))
+
+
+def test_each_cell_goes_against_its_best_peer() -> None:
+    assert made_up(FIVE_CELLS).table() == [
+        Contest(*T20, 4.0, "peer_a", 5.0, 0.8, "old", 3.0),
+        Contest(*T40, 6.0, "past_c", 3.0, 2.0, "new", 6.0),
+        Contest(*L40, 12.0, "peer_b", 10.0, 1.2, "old", 9.0),
+        Contest(*IND, 10.0, "peer_a", 20.0, 0.5, "new", 10.0),
+        Contest(*DEP, 10.0, "peer_b", 10.0, 1.0, "new", 10.0),
+    ]
+
+
+def test_another_kernel_can_be_judged() -> None:
+    found = made_up(FIVE_CELLS, "old")
+    assert [contest.ticks for contest in found.table()] == [3.0, 9.0, 9.0, 12.0, 12.0]
+    assert [contest.fastest for contest in found.table()] == ["old", "new", "old", "new", "new"]
+    assert made_up(FIVE_CELLS, "peer_a").peers == ["peer_b", "past_c"]
+
+
+def test_means_by_mode_and_over_all() -> None:
+    found = {mean.what: mean for mean in made_up(FIVE_CELLS).means()}
+    assert list(found) == [
+        "throughput",
+        "latency",
+        "mixed, independent calls",
+        "mixed, dependent calls",
+        "mixed, both",
+        "all cells",
+    ]
+    assert found["throughput"].ratio == pytest.approx(math.sqrt(0.8 * 2.0))
+    assert found["latency"].ratio == pytest.approx(1.2)
+    assert found["mixed, both"].ratio == pytest.approx(math.sqrt(0.5 * 1.0))
+    assert found["all cells"].ratio == pytest.approx((0.8 * 2.0 * 1.2 * 0.5 * 1.0) ** (1 / 5))
+    assert {what: (mean.cells, mean.lost) for what, mean in found.items()} == {
+        "throughput": (2, 1),
+        "latency": (1, 1),
+        "mixed, independent calls": (1, 0),
+        "mixed, dependent calls": (1, 0),
+        "mixed, both": (2, 0),
+        "all cells": (5, 2),
+    }
+
+
+def test_single_peers_have_the_hardest_first() -> None:
+    found = made_up(FIVE_CELLS).singles()
+    assert [(single.peer, single.cells) for single in found] == [("past_c", 2), ("peer_b", 5), ("peer_a", 5)]
+    past_c, peer_b, peer_a = found
+    assert past_c.all == past_c.throughput == pytest.approx(math.sqrt(4 / 6 * 6 / 3))
+    assert math.isnan(past_c.latency)
+    assert math.isnan(past_c.mixed)
+    assert peer_b.throughput == pytest.approx(math.sqrt(4 / 8 * 6 / 8))
+    assert peer_b.latency == pytest.approx(1.2)
+    assert peer_b.mixed == pytest.approx(math.sqrt(10 / 40 * 10 / 10))
+    assert peer_a.all == pytest.approx((4 / 5 * 6 / 5 * 12 / 15 * 10 / 20 * 10 / 80) ** (1 / 5))
+
+
+def test_lost_cells_have_the_worst_first() -> None:
+    assert [(contest.place, contest.peer) for contest in made_up(FIVE_CELLS).lost()] == [
+        (T40, "past_c"),
+        (L40, "peer_b"),
+    ]
+
+
+@pytest.mark.parametrize(("ratio", "lost"), [(1.0, False), (1.004, False), (1.006, True), (0.5, False)])
+def test_a_cell_is_lost_by_what_two_decimals_show(ratio: float, lost: bool) -> None:
+    [contest] = _race.contests({T20: {"new": ratio, "peer_a": 1.0}}, "new", [], ["peer_a"])
+    assert contest.lost is lost
+
+
+def test_a_figure_that_is_missing_is_no_contest_and_is_said() -> None:
+    found = made_up(FIVE_CELLS)
+    of_peers = (found.sweep.samples["kernel"] == "peer_b") | (found.sweep.samples["kernel"] == "peer_a")
+    found.sweep.samples["flags"][of_peers & (found.sweep.samples["mode"] == "latency")] = 1
+    of_ours = found.sweep.samples["kernel"] == "new"
+    found.sweep.samples["flags"][of_ours & (found.sweep.samples["mode"] == "mixed dependent")] = 1
+    assert [contest.place for contest in found.table()] == [T20, T40, IND]
+    words = " ".join(found.text().split())
+    assert (
+        "No figure at latency 40 +0, since the thread was disturbed in every sample: peer_a, peer_b." in words
+    )
+    assert "No figure at mixed dependent imix, since the thread was disturbed in every sample: new." in words
+    assert "Dropped: 3 of " in words
+    assert math.isnan(of_race(found, "latency").figure)
+    assert of_race(found, "latency").cells == 0
+    assert of_race(found, "latency").reached is None
+
+
+# Targets
+
+
+@pytest.mark.parametrize(
+    ("features", "kind"),
+    [
+        (("sse2", "avx2", "avx512f", "avx512bw"), "avx512"),
+        (("sse2", "avx2", "bmi2"), "avx2"),
+        (("sse2",), None),
+        (("neon",), None),
+    ],
+)
+def test_the_kind_of_machine_is_decided_by_features(features: tuple[str, ...], kind: str | None) -> None:
+    assert _race.machine_kind(features) == kind
+
+
+# measure, the most it may be with AVX2 and with AVX-512: the table of the goals
+GOALS = [
+    ("throughput, geometric mean", 0.82, 0.86),
+    ("throughput at 1500 bytes", 0.80, 0.70),
+    ("throughput at 9000 bytes", 0.70, 0.58),
+    ("throughput at 64 MiB", 0.75, 0.85),
+    ("latency, geometric mean", 1.00, 1.00),
+    ("mixed, geometric mean", 0.92, 0.90),
+    ("all cells, geometric mean", None, None),
+    ("worst cell but 40 bytes", 1.30, 1.35),
+    ("hardest single peer, all cells", 0.75, 0.80),
+    ("4096..16384 bytes +0 by load_only_512", 1.45, 1.30),
+    ("4096..16384 bytes +1 by load_only_512", None, 0.75),
+    ("x86_64_adc by the best of Linux", 0.80, 0.80),
+]
+
+
+def race_of_ratio(ratio: float, features: tuple[str, ...]) -> Race:
+    """A race in which every ratio that has a target is this one."""
+    at = {"new": 100 * ratio, "peer_a": 100.0, "load_only_512": 100.0}
+    general = {"x86_64_adc": 100 * ratio, "linux_before": 400.0, "linux_after": 100.0, "linux_2023": 300.0}
+    fixed = [
+        Place("throughput", size, "fixed", offset) for size in (1500, 9000, 1 << 26) for offset in (0, 1)
+    ]
+    ticks = {place: {**at, **general} for place in [*fixed, L40._replace(size=100), IND, DEP]}
+    return made_up(ticks, host=dataclasses.replace(HOST, features=features))
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("goal", range(len(GOALS)))
+def test_targets_are_reached_up_to_the_limit(goal: int, kind: int) -> None:
+    features = ("avx2",) if kind == 0 else ("avx2", "avx512f")
+    measure, avx2, avx512 = GOALS[goal]
+    limit = (avx2, avx512)[kind]
+    for ratio in (0.5, (limit or 1.0) - 0.004, (limit or 1.0) + 0.004):
+        target = race_of_ratio(ratio, features).targets()[goal]
+        assert (target.measure, target.avx2, target.avx512) == (measure, avx2, avx512)
+        assert target.figure == pytest.approx(ratio)
+        assert target.reached is (None if limit is None else ratio <= limit)
+
+
+def test_no_target_where_the_machine_is_of_neither_kind() -> None:
+    found = race_of_ratio(0.5, ("sse2",))
+    assert [target.reached for target in found.targets()] == [None] * len(GOALS)
+    assert "with neither" in found.text()
+
+
+def test_what_each_target_is_made_of() -> None:
+    found = {target.measure.split(",")[0]: target for target in race_of_ratio(0.5, ("avx2",)).targets()}
+    assert {name: target.cells for name, target in found.items()} == {
+        "throughput": 6,
+        "throughput at 1500 bytes": 2,
+        "throughput at 9000 bytes": 2,
+        "throughput at 64 MiB": 2,
+        "latency": 1,
+        "mixed": 2,
+        "all cells": 9,
+        "worst cell but 40 bytes": 9,
+        "hardest single peer": 9,
+        "4096..16384 bytes +0 by load_only_512": 1,
+        "4096..16384 bytes +1 by load_only_512": 1,
+        "x86_64_adc by the best of Linux": 9,
+    }
+
+
+def test_the_worst_cell_is_named_and_40_bytes_are_not_it() -> None:
+    found = made_up({T20: {"new": 6.0, "peer_a": 5.0}, T40: {"new": 30.0, "peer_a": 5.0}})
+    worst = of_race(found, "worst")
+    assert worst.figure == pytest.approx(1.2)
+    assert (worst.note, worst.cells) == ("throughput 20 +0", 1)
+    only_40 = of_race(made_up({T40: {"new": 30.0, "peer_a": 5.0}}), "worst")
+    assert math.isnan(only_40.figure)
+    assert (only_40.cells, only_40.note, only_40.reached) == (0, "", None)
+
+
+def test_the_loads_are_judged_by_their_worst_size() -> None:
+    loads = {size: Place("throughput", size, "fixed", 0) for size in (1500, 4096, 16384, 131072)}
+    figures = {1500: 900.0, 4096: 110.0, 16384: 140.0, 131072: 900.0}
+    found = made_up({loads[n]: {"new": figures[n], "peer_a": 1.0, "load_only_512": 100.0} for n in loads})
+    target = of_race(found, "4096..16384 bytes +0")
+    assert target.figure == pytest.approx(1.4)
+    assert target.note == f"throughput 16384 +0; geometric mean {math.sqrt(1.1 * 1.4):.3f}"
+    assert target.cells == 2
+    assert of_race(found, "4096..16384 bytes +1").cells == 0
+
+
+def test_the_hardest_single_peer_is_named() -> None:
+    target = of_race(made_up(FIVE_CELLS), "hardest")
+    assert target.note == "past_c"
+    assert target.figure == pytest.approx(math.sqrt(4 / 6 * 6 / 3))
+
+
+def test_the_general_registers_go_against_the_best_of_linux() -> None:
+    ticks = {
+        T20: {"new": 1.0, "x86_64_adc": 3.0, "linux_before": 4.0, "linux_after": 6.0, "linux_2023": 12.0},
+        L40: {"new": 1.0, "x86_64_adc": 4.0, "linux_before": 9.0, "linux_after": 9.0, "linux_2023": 8.0},
+        IND: {"new": 1.0, "peer_a": 3.0},
+    }
+    target = of_race(made_up(ticks), "x86_64_adc")
+    assert target.figure == pytest.approx(math.sqrt(0.75 * 0.5))
+    assert target.cells == 2
+
+
+# Published figures
+
+
+@pytest.mark.parametrize(
+    ("cpu", "family", "features", "name"),
+    [
+        ("AMD EPYC 7713", "25", ("avx2",), "AMD Zen 3"),
+        ("AMD EPYC 9654", "25", ("avx2", "avx512f"), None),  # Zen 4 is of family 25 too
+        ("AMD EPYC 9755", "26", ("avx2", "avx512f"), "AMD Zen 5"),
+        ("AMD EPYC", "26", ("avx2",), None),
+        ("Intel Xeon", "26", ("avx2", "avx512f"), None),
+        ("AMD EPYC 7763", "23", ("avx2",), None),
+    ],
+)
+def test_which_machine_has_published_figures(
+    cpu: str, family: str, features: tuple[str, ...], name: str | None
+) -> None:
+    assert _race.machine_name(dataclasses.replace(HOST, cpu=cpu, family=family, features=features)) == name
+
+
+PUBLISHED = [
+    {"machine": "A", "kernel": "peer_a", "mode": "throughput", "size": "20", "offset": "0", "ticks": "5.5"},
+    {"machine": "B", "kernel": "peer_a", "mode": "throughput", "size": "20", "offset": "0", "ticks": "1"},
+    {"machine": "A", "kernel": "peer_b", "mode": "mixed", "size": "imix", "offset": "", "ticks": "20"},
+    {"machine": "A", "kernel": "peer_a", "mode": "latency", "size": "20", "offset": "0", "ticks": "9"},
+    {"machine": "A", "kernel": "nobody", "mode": "throughput", "size": "20", "offset": "0", "ticks": "9"},
+]
+
+
+def test_published_figures_stand_beside_ours() -> None:
+    table = {T20: {"peer_a": 5.0}, IND: {"peer_b": 40.0}}
+    rows = _race.peer_rows(table, "A", [{**row, "source": "where"} for row in PUBLISHED])
+    assert rows == [
+        _race.PeerRow("peer_a", *T20, 5.0, 5.5, 5.0 / 5.5, "where"),
+        _race.PeerRow("peer_b", *IND, 40.0, 20.0, 2.0, "where"),
+    ]
+    assert [row.holds for row in rows] == [True, False]
+    assert _race.peer_rows(table, None, [{**row, "source": ""} for row in PUBLISHED]) == []
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(0.901, True), (0.899, False), (1.099, True), (1.101, False)])
+def test_a_peer_holds_within_ten_percent(ratio: float, holds: bool) -> None:
+    assert _race.PeerRow("p", *T20, ratio, 1.0, ratio, "").holds is holds
+
+
+def test_every_published_row_can_be_measured_again() -> None:
+    rows = _race.published_rows()
+    seen = set()
+    places = {place for place, _ in places_of(bool)}
+    for row in rows:
+        lab.kernel_source(row["kernel"])  # ValueError if there is no such kernel
+        assert row["machine"] in {"AMD Zen 3", "AMD Zen 5"}
+        assert float(row["ticks"]) > 1
+        assert len(row["source"]) > 10
+        assert list(row) == ["machine", "kernel", "mode", "size", "offset", "ticks", "source"]
+        seen.add(tuple(row.values())[:5])
+        table: _race.Table = {place: {row["kernel"]: 1.0} for place in places}
+        assert len(_race.peer_rows(table, row["machine"], [row])) == 1
+    assert len(seen) == len(rows) > 250
+
+
+@pytest.mark.parametrize(
+    ("cell", "ticks"),
+    [
+        ("AMD Zen 5,vpp_unpack_512,throughput,9000,1", 93.3),
+        ("AMD Zen 5,linux_2023,latency,128,0", 12.8),
+        ("AMD Zen 5,vpp_unpack,mixed dependent,imix,", 28.8),
+        ("AMD Zen 5,load_only_avx512,throughput,4096,1", 38.4),
+        ("AMD Zen 3,fastcsum_vec,throughput,9000,0", 243.5),
+        ("AMD Zen 3,linux_2023,throughput,40,1", 4.7),
+        ("AMD Zen 3,autovec_u32,throughput,67108864,0", 12075266),
+        ("AMD Zen 3,nothing,throughput,20,0", 3.9),
+    ],
+)
+def test_some_published_figures(cell: str, ticks: float) -> None:
+    [row] = [row for row in _race.published_rows() if [*row.values()][:5] == cell.split(",")]
+    assert float(row["ticks"]) == ticks
+
+
+# Who runs, and where
+
+
+def kernel(name: str, role: Any, *, runs_here: bool = True, bits: int = 0, max_len: int = 2**63) -> Kernel:
+    return dataclasses.replace(
+        kernels()[0], name=name, role=role, runs_here=runs_here, vector_bits=bits, max_len=max_len
+    )
+
+
+def test_who_runs() -> None:
+    known = [
+        kernel("a", "production"),
+        kernel("b", "production", runs_here=False),
+        kernel("c", "production"),
+        kernel("reference", "reference"),
+        kernel("old", "past"),
+        kernel("other", "peer"),
+        kernel("elsewhere", "peer", runs_here=False),
+        kernel("nothing", "yardstick"),
+        kernel("load_only_16", "yardstick", bits=128),
+        kernel("load_only_32", "yardstick", bits=256),
+        kernel("load_only_64", "yardstick", bits=512, runs_here=False),
+    ]
+    assert [each.name for each in _race.entrants(known, known[2])] == [
+        "c",
+        "a",
+        "old",
+        "other",
+        "nothing",
+        "load_only_32",
+    ]
+    assert [each.name for each in _race.entrants(known[3:4], known[3])] == ["reference"]
+
+
+def places_of(wanted: Callable[[str], bool]) -> list[tuple[Place, str]]:
+    known = [
+        kernel("a", "production"),
+        kernel("short", "past", max_len=131072),
+        kernel("load_only_32", "yardstick"),
+    ]
+    cells, _ = _race.lay_out(known)
+    return [
+        (Place(cell.mode, cell.size, cell.distribution, cell.offset), cell.kernel)
+        for cell in cells
+        if wanted(cell.kernel)
+    ]
+
+
+def test_the_cells_of_the_race() -> None:
+    places = [place for place, _ in places_of("a".__eq__)]
+    assert len(places) == len(set(places)) == 36 + 9 + 8
+    assert {(place.size, place.offset) for place in places if place.mode == "throughput"} == {
+        (size, offset)
+        for size in (
+            *(20, 21, 40, 64, 100, 101, 128, 256, 576, 1500, 1501),
+            *(4096, 9000, 9001, 16384, 131072, 1048576, 67108864),
+        )
+        for offset in (0, 1)
+    }
+    latency = {(place.size, place.offset) for place in places if place.mode == "latency"}
+    assert latency == {(size, 0) for size in (20, 40, 64, 100, 128, 256, 576, 1500, 9000)}
+    for mode in ("mixed", "mixed dependent"):
+        mixes = {place.distribution for place in places if place.mode == mode}
+        assert mixes == {"1..32", "1..128", "1..1500", "imix"}
+    assert [place.size for place in places[-2:]] == [67108864] * 2
+    assert _race.MIXES["imix"] == IMIX == {40: 7, 576: 4, 1500: 1}
+
+
+def test_loads_are_timed_where_they_are_compared_and_short_kernels_where_they_are_right() -> None:
+    assert {place.size for place, _ in places_of("load_only_32".__eq__)} == {4096, 9000, 9001, 16384}
+    assert {place.mode for place, _ in places_of("load_only_32".__eq__)} == {"throughput"}
+    assert max(place.size for place, _ in places_of("short".__eq__)) == 131072
+    _, left_out = _race.lay_out([kernel("short", "past", max_len=131072)])
+    assert left_out == [
+        "short at 1048576 bytes: it is right for 0 to 131072 bytes only",
+        "short at 67108864 bytes: it is right for 0 to 131072 bytes only",
+    ]
+
+
+# The course
+
+
+@pytest.fixture
+def short_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three kernels on seven cells."""
+    monkeypatch.setattr(_race, "THROUGHPUT_SIZES", (20, 4096))
+    monkeypatch.setattr(_race, "LATENCY_SIZES", (40,))
+    monkeypatch.setattr(_race, "MIXES", {"1..32": (1, 32)})
+    monkeypatch.setattr(_race, "LARGE", 4096)
+    known = {each.name: each for each in kernels()}
+    field = [known[name] for name in ("portable64", "linux_after", "nothing")]
+    monkeypatch.setattr(_race, "kernels", lambda: field)
+
+
+@pytest.mark.needs_tool("gcc")
+def test_every_round_visits_every_cell(short_course: None) -> None:
+    seen: list[tuple[int, int]] = []
+    found = _race.race(
+        "portable64", rounds=3, placements=4, seed=1, progress=lambda done, total: seen.append((done, total))
+    )
+    assert found.chosen == "portable64"
+    assert seen == [(done, 3 + 4 * 3) for done in range(1, 16)]
+    samples, plan = found.sweep.samples, found.sweep.plan
+    assert (plan.placements, plan.processes, plan.rounds_done, plan.interrupted) == (4, 1, 3, False)
+    assert len(plan.cells) == 7 * 3
+    assert set(samples["process"]) == {0}
+    small = samples[samples["size"] < 4096]
+    assert len(small) == 5 * 3 * 3 * 4
+    assert {(number // 3, number) for number in range(12)} == set(
+        zip(small["placement"].tolist(), small["round"].tolist(), strict=True)
+    )
+    for number in range(12):
+        assert len(set(small["cell"][small["round"] == number])) == 5 * 3
+    large = samples[samples["size"] == 4096]
+    assert set(large["placement"]) == set(range(_race.FULL.large_placements))
+    assert len(large) == 2 * 3 * 3 * _race.FULL.large_placements
+    assert {contest.place for contest in found.table()} == {
+        *(Place("throughput", size, "fixed", offset) for size in (20, 4096) for offset in (0, 1)),
+        L40,
+        Place("mixed", 0, "1..32", -1),
+        Place("mixed dependent", 0, "1..32", -1),
+    }
+    assert {contest.peer for contest in found.table()} == {"linux_after"}
+    row = next(row for row in found.sweep.table() if row.kernel == "portable64")
+    assert row.samples + row.dropped == 12
+    assert row.placement_low <= row.ticks_per_call <= row.placement_high
+
+
+@pytest.mark.needs_tool("gcc")
+def test_places_differ_between_passes_and_kernels(
+    short_course: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[_job.Job] = []
+    run = _job.run
+
+    def keep(job: _job.Job, report: Any) -> _job.Outcome:
+        jobs.append(job)
+        return run(job, report)
+
+    monkeypatch.setattr(_job, "run", keep)
+    _race.race("portable64", quick=True, rounds=1, placements=2, seed=1)
+    links = [link.library for job in jobs for of_kernel in job.links.values() for link in of_kernel]
+    assert len(links) == len(set(links)) == 2 * 3
+    assert [len(job.cells) for job in jobs] == [7 * 3, 5 * 3]  # quick: 64 MiB at one place
+    assert [job.process for job in jobs] == [0, 1]
+
+
+def test_without_a_compiler_there_is_one_placement(
+    short_course: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_compiler(*_: object) -> None:
+        raise lab.CompileError("compiler 'gcc' is not on the PATH\nmore")
+
+    monkeypatch.setattr(_placement, "compiled", no_compiler)
+    found = _race.race("portable64", rounds=2, placements=5, seed=1)
+    assert found.sweep.plan.placements == 1
+    words = " ".join(found.text().split())
+    assert "5 placements were asked for: compiler 'gcc' is not on the PATH)" in words
+    assert not found.sweep.plan.interrupted
+
+
+@pytest.mark.needs_tool("gcc")
+@pytest.mark.parametrize(("at", "passes", "rounds"), [(4, 1, 1), (5, 1, 2), (7, 2, 1), (3 + 12, 4, 3)])
+def test_ctrl_c_keeps_the_whole_rounds(short_course: None, at: int, passes: int, rounds: int) -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done == at:
+            raise KeyboardInterrupt
+
+    found = _race.race("portable64", rounds=3, placements=4, seed=1, progress=interrupt)
+    plan = found.sweep.plan
+    assert (plan.placements, plan.rounds_done) == (passes, rounds)
+    assert plan.interrupted is (at != 15)
+    assert len(set(found.sweep.samples["round"])) == 3 * (passes - 1) + rounds
+    assert ("Interrupted: " in found.text()) is (at != 15)
+
+
+def test_ctrl_c_before_the_first_round_ends_it(short_course: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_job, "run", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        _race.race("portable64", rounds=3, placements=1, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1, not 0"),
+        ({"placements": 0}, "placements must be at least 1, not 0"),
+        ({"placements": 86}, "placements must be at most 85 for 3 kernels, not 86"),
+        ({"seed": -1}, "seed must not be negative: -1"),
+        ({"kernel": "unheard"}, "kernel 'unheard' is unknown"),
+    ],
+)
+def test_what_can_not_be_asked(short_course: None, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        _race.race(**{"kernel": "portable64", **options})
+
+
+def test_placements_of_the_whole_field_suffice() -> None:
+    field = _race.entrants(kernels(), next(each for each in kernels() if each.name == "portable64"))
+    assert len(field) * _race.FULL.placements <= _placement.SLOTS
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (20, "20"),
+        (16384, "16384"),
+        (131072, "128 KiB"),
+        (1 << 20, "1 MiB"),
+        (1 << 26, "64 MiB"),
+        (65537, "65537"),
+    ],
+)
+def test_sizes_as_people_say_them(size: int, text: str) -> None:
+    assert _race.size_text(size) == text
+
+
+def test_text_holds_every_cell_and_fits_in_a_mail() -> None:
+    large = Place("throughput", 1 << 26, "fixed", 1)
+    ticks = {**FIVE_CELLS, large: {"new": 12345678.4, "peer_a": 13951819.0, "load_only_512": 9.0}}
+    found = made_up(ticks, left_out=("short at 99 bytes: it is right for 0 to 9 bytes only",))
+    lines = found.text().splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("CPU:          Imaginary CPU 3000")
+    cells = [line.split() for line in lines]
+    assert ["20", "+0", "4.0", "5.0", "peer_a", "0.80", "3.0", "old"] in cells
+    assert ["40", "+1", "6.0", "3.0", "past_c", "2.00", "lost"] in cells
+    assert ["40", "+0", "12.0", "10.0", "peer_b", "1.20", "lost", "9.0", "old"] in cells
+    assert ["64", "MiB", "+1", "12345678", "13951819", "peer_a", "0.88"] in cells
+    assert ["imix", "ind.", "10.0", "20.0", "peer_a", "0.50"] in cells
+    assert ["imix", "dep.", "10.0", "10.0", "peer_b", "1.00"] in cells
+    assert ["throughput", "1.123", "3", "1"] in cells  # cube root of 0.8 * 2.0 * 0.885
+    assert ["### Lost: 2 of 6 cells"] in [[line] for line in lines]
+    assert "### Targets for the two kinds of machine; this is one with AVX2" in lines
+    assert [
+        "throughput,",
+        "geometric",
+        "mean",
+        "1.123",
+        "3",
+        "<=",
+        "0.82",
+        "<=",
+        "0.86",
+        "not",
+        "reached",
+    ] in cells
+    assert "### The peers beside their published figures: no row for this machine" in lines
+    assert "Left out: short at 99 bytes: it is right for 0 to 9 bytes only." in lines
+    assert str(found) == found.text()
+    assert list(found.frame().columns) == list(Contest._fields)
+    assert len(found.frame()) == 6
+
+
+def test_text_of_a_race_without_a_loss_and_with_published_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{**row, "source": "where", "machine": "AMD Zen 5"} for row in [PUBLISHED[0], PUBLISHED[2]]]
+    monkeypatch.setattr(_race, "published_rows", lambda: rows)
+    host = dataclasses.replace(HOST, cpu="AMD EPYC", family="26", features=("avx2", "avx512f"))
+    found = made_up({T20: {"new": 4.0, "peer_a": 5.0}, IND: {"new": 4.0, "peer_b": 25.0}}, host=host)
+    lines = found.text().splitlines()
+    assert "### Lost: none of 2 cells" in lines
+    assert "### The peers beside their published figures (AMD Zen 5): 1 of 2 within 10%" in lines
+    assert [line.split() for line in lines if "peer_a throughput" in line] == [
+        ["peer_a", "throughput", "20", "+0", "5.0", "5.5", "0.91"]
+    ]
+    assert [line.split() for line in lines if "peer_b mixed" in line] == [
+        ["peer_b", "mixed", "imix", "25.0", "20.0", "1.25", "off"]
+    ]
+    without = made_up({L40: {"new": 4.0, "peer_a": 5.0}}, host=host).text()
+    assert "### The peers beside their published figures: none for what was measured here" in without
+
+
+# The command
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the command asked of race(), which gives a race that was made up."""
+    seen: dict[str, Any] = {}
+
+    def race(kernel: str | None = None, **options: Any) -> Race:
+        seen.update(options, kernel=kernel)
+        return made_up(FIVE_CELLS)
+
+    monkeypatch.setattr(_race, "race", race)
+    return seen
+
+
+def test_the_command_prints_the_text(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["race"]) == 0
+    assert capsys.readouterr().out == made_up(FIVE_CELLS).text()
+    assert asked == {
+        "kernel": None,
+        "quick": False,
+        "rounds": None,
+        "placements": None,
+        "seed": None,
+        "huge_pages": False,
+    }
+
+
+def test_the_command_passes_its_options_on(
+    asked: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = "race --quick --kernel avx2 --rounds 5 --placements 2 --seed 7 --huge-pages --save"
+    assert cli.main([*words.split(), str(tmp_path / "race")]) == 0
+    assert asked == {
+        "kernel": "avx2",
+        "quick": True,
+        "rounds": 5,
+        "placements": 2,
+        "seed": 7,
+        "huge_pages": True,
+    }
+    saved = lab.Sweep.load(tmp_path / "race")
+    assert Race(saved, "new").table() == made_up(FIVE_CELLS).table()
+
+
+def test_the_command_gives_json(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["race", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert (found["chosen"], found["kind"]) == ("new", "avx2")
+    assert found["host"]["cpu"] == "Imaginary CPU 3000"
+    assert len(found["rows"]) == 24
+    assert found["contests"][0] == {
+        **T20._asdict(),
+        "ticks": 4.0,
+        "peer": "peer_a",
+        "peer_ticks": 5.0,
+        "ratio": 0.8,
+        "fastest": "old",
+        "fastest_ticks": 3.0,
+    }
+    assert [contest["size"] for contest in found["lost"]] == [40, 40]
+    assert found["means"][-1]["what"] == "all cells"
+    assert found["singles"][0]["peer"] == "past_c"
+    assert found["singles"][0]["latency"] is None
+    at_1500 = next(target for target in found["targets"] if target["measure"] == "throughput at 1500 bytes")
+    assert (at_1500["figure"], at_1500["avx2"], at_1500["reached"]) == (None, 0.80, None)
+    assert found["peer_rows"] == []
+
+
+def test_the_command_says_what_can_not_be_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["race", "--kernel", "unheard"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("fastcksum: kernel 'unheard' is unknown")
+
+
+def test_an_interrupted_race_has_a_status_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_race, "race", lambda *_, **__: made_up(FIVE_CELLS, interrupted=True))
+    assert cli.main(["race"]) == cli.INTERRUPTED
+    assert "Interrupted: these are the figures of the rounds that were done." in capsys.readouterr().out
+
+
+def test_help_ends_with_an_example_that_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["race", "--help"])
+    assert stop.value.code == 0
+    example = capsys.readouterr().out.rstrip().rsplit("example:\n  fastcksum ", 1)[1]
+    assert cli._parser().parse_args(example.split()).run is cli._race
