@@ -159,7 +159,9 @@ def planted(text: str, mutant: Mutant) -> str:
     """The text with the fault in it. ValueError if it has no place for it."""
     parts = text.split(mutant.old)
     if len(parts) <= mutant.occurrence:
-        raise ValueError(f"{mutant.name}: {mutant.file} has no occurrence {mutant.occurrence} of {mutant.old!r}")
+        raise ValueError(
+            f"{mutant.name}: {mutant.file} has no occurrence {mutant.occurrence} of {mutant.old!r}"
+        )
     before, after = mutant.old.join(parts[: mutant.occurrence]), mutant.old.join(parts[mutant.occurrence :])
     return before + mutant.new + after
 
@@ -176,7 +178,11 @@ def verdict(built: Build, mutant: Mutant | None) -> str:
             target.write_text(planted(target.read_text(), mutant))
             affected = [source for source, headers in built.includes.items() if mutant.file in headers]
             for number, source in enumerate(affected):
-                inside = csrc / source.relative_to(ROOT / "csrc") if source.is_relative_to(ROOT / "csrc") else source
+                inside = (
+                    csrc / source.relative_to(ROOT / "csrc")
+                    if source.is_relative_to(ROOT / "csrc")
+                    else source
+                )
                 objects[source] = folder / f"{number}.o"
                 try:
                     compile_one(built.compiler, inside, csrc, objects[source])
@@ -207,7 +213,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Plant faults in the kernels; the C tests must catch each.")
     parser.add_argument("--compiler", default="gcc")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only the faults whose name contains one of these")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="only the faults whose name contains one of these"
+    )
     options = parser.parse_args()
     chosen = [m for m in MUTANTS if not options.names or any(name in m.name for name in options.names)]
     with tempfile.TemporaryDirectory() as name:
@@ -217,7 +225,9 @@ def main() -> int:
         with ThreadPoolExecutor(options.jobs) as pool:
             verdicts = []
             for mutant, how in zip(chosen, pool.map(lambda m: verdict(built, m), chosen), strict=True):
-                print(f"{'SURVIVED' if how == 'survived' else 'caught  '}  {mutant.name:45}  {how}", flush=True)
+                print(
+                    f"{'SURVIVED' if how == 'survived' else 'caught  '}  {mutant.name:45}  {how}", flush=True
+                )
                 verdicts.append(how)
     survivors = verdicts.count("survived")
     print(f"{len(verdicts) - survivors} of {len(verdicts)} faults caught")

@@ -323,6 +323,7 @@ SECOND = len(NG[0] + NG[1] + NG[2])
         (damaged(len(b"".join(NG)) - 4, b"\0")(b"".join(NG)), SECOND, "the two lengths .* differ", 1),
         (damaged(SECOND + 8, b"\1")(b"".join(NG)), SECOND, "an interface that was not described", 1),
         (damaged(SECOND + 20, b"\xff\0")(b"".join(NG)), SECOND, "a record .* impossible length", 1),
+        (damaged(SECOND + 20, b"\x35")(b"".join(NG)), SECOND, "a record .* impossible length", 1),
         (b"".join(NG)[:-5], SECOND, "ends inside the record", 1),
         (make.section() + make.block("<", 3, struct.pack("<I", 52) + TCP.data), 28, "was not described", 0),
     ],

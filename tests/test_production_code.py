@@ -11,7 +11,9 @@ import pytest
 CSRC = Path(__file__).parents[1] / "csrc"
 LARGEST_CODE_BYTES = 6 * 1024
 
-COMPILERS = [pytest.param(name, marks=pytest.mark.needs_tool(name, "objdump")) for name in ("gcc", "clang-19")]
+COMPILERS = [
+    pytest.param(name, marks=pytest.mark.needs_tool(name, "objdump")) for name in ("gcc", "clang-19")
+]
 
 # What a kernel may not hold, as disassembled: whatever its `needs` do not name.
 EVEX_REGISTERS = r"%zmm|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b"
