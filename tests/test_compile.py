@@ -544,8 +544,8 @@ def test_an_object_of_another_kind_is_an_error_of_the_compiler(tmp_path: Path) -
     compiler = tmp_path / "cc"
     compiler.write_text('#!/bin/sh\ngcc "$@" || exit\ncase "$*" in *" -c "*) echo bitcode > unit.o;; esac\n')
     compiler.chmod(0o755)
-    with pytest.raises(CompileError, match="-O1 makes can't be read: not an ELF-64 object file"):
-        compile_kernel(GOOD, str(compiler), ("-O1",))
+    with pytest.raises(lab.CompileError, match="-O1 makes can't be read: not an ELF-64 object file"):
+        lab.compile_kernel(GOOD, str(compiler), ("-O1",))
 
 
 def test_a_file_is_named_in_the_compilers_words(tmp_path: Path) -> None:
