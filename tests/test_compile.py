@@ -121,6 +121,18 @@ def test_flags_reach_the_compiler() -> None:
         lab.compile_kernel(text, flags=("-O1", "-DARG=+1"))
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("more", [(), ("-flto",)])
+def test_flags_of_the_linker_reach_it_behind_the_object(compiler: str, more: tuple[str, ...]) -> None:
+    text = "#include <math.h>\n" + GOOD.replace(
+        "return shorten(total)", "return shorten(total) + (uint32_t)cbrt((double)((uintptr_t)buf >> 63))"
+    )
+    kernel = lab.compile_kernel(text, compiler, ("-lm", "-Wl,--no-undefined", "-lc", "-O2", "-Werror", *more))
+    assert raw_cksum(b"abcde", kernel=kernel) == oracle(b"abcde")
+    with pytest.raises(lab.CompileError, match="cbrt"):
+        lab.compile_kernel(text, compiler, ("-Wl,--no-undefined", "-lc", "-O2", *more))
+
+
 def test_a_compiler_may_be_a_command() -> None:
     kernel = lab.compile_kernel(GOOD, ("env", "LC_ALL=C", "gcc"), ("-O2",))
     assert kernel.command[:4] == ("env", "LC_ALL=C", "gcc", "-O2")

@@ -368,12 +368,17 @@ def _supplies(source: Path | str, text: str, compiler: tuple[str, ...], flags: t
     names = names_to_supply(text)
     if not names:
         return ""
-    preprocess = (*compiler, *flags, "-I", str(source_root()), "-E", "-dD", "-x", "c")
+    preprocess = (*compiler, *_without_linker(flags), "-I", str(source_root()), "-E", "-dD", "-x", "c")
     try:
         seen = _ask((*preprocess, str(source) if isinstance(source, Path) else "-"), text)
     except CompileError:
         return ""  # compiling will say why
     return supplies(names, seen)
+
+
+def preprocess(text: str, command: tuple[str, ...]) -> str:
+    """What the compiler's preprocessor makes of C text. CompileError in its words, such as for a missing header."""
+    return _ask((*command, "-E", "-x", "c", "-"), text)
 
 
 @cache
@@ -441,13 +446,13 @@ def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, 
     folder.mkdir()
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
-    options = (*flags, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()))
-    libraries = [flag for flag in flags if flag.startswith("-l")]  # behind what needs them
-    link = (*compiler, *flags, "-fPIC", "-shared", "-nostartfiles", "unit.o", *libraries)
+    of_compiler, of_linker = _without_linker(flags), tuple(flag for flag in flags if _is_for_linker(flag))
+    options = (*of_compiler, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()))
+    link = (*compiler, *of_compiler, "-fPIC", "-shared", "-nostartfiles", "unit.o", *of_linker)
     compile_object = (*compiler, *options, "-c", "-o", "unit.o", "unit.c")
     _run_compiler(compile_object, folder)
     if _optimises_when_linking(flags):
-        _optimise_object(compiler, flags, version, folder)
+        _optimise_object(compiler, of_compiler, version, folder)
         _run_compiler((*link, "-o", LIBRARY), folder)
         assembly = _disassembled(folder / LIBRARY, unit)
     else:
@@ -473,11 +478,19 @@ def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, 
         compile_object=compile_object,
         link=link,
         assembly=assembly,
-        missing=_features.missing(_macros(compiler, flags)),
+        missing=_features.missing(_macros(compiler, of_compiler)),
         code_bytes=len(object_file.code(section)),
         code_sha256=code,
         key=(*compiler, *flags, unit.kernel_id, digest),
     )
+
+
+def _is_for_linker(flag: str) -> bool:
+    return flag.startswith(("-l", "-L", "-Wl,"))
+
+
+def _without_linker(flags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(flag for flag in flags if not _is_for_linker(flag))
 
 
 def _optimises_when_linking(flags: tuple[str, ...]) -> bool:
