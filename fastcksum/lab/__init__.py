@@ -14,6 +14,8 @@ from ._compare import Comparison, Ratio, compare
 from ._compile import CompiledKernel, CompileError, compile_kernel, kernel_source
 from ._counters import Counters, Counts, count
 from ._host import Host, host
+from ._matrix import Matrix, MatrixRow, matrix
+from ._race import Race, race
 from ._sweep import Plan, Row, Samples, Sweep, measure, sweep
 from ._trace import Trace, TraceRow, trace
 
@@ -30,7 +32,10 @@ __all__ = [
     "Counters",
     "Counts",
     "Host",
+    "Matrix",
+    "MatrixRow",
     "Plan",
+    "Race",
     "Ratio",
     "Row",
     "Samples",
@@ -43,8 +48,10 @@ __all__ = [
     "count",
     "host",
     "kernel_source",
+    "matrix",
     "measure",
     "published",
+    "race",
     "read_dpdk_table",
     "read_perf_stat",
     "sweep",
