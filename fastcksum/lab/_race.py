@@ -216,8 +216,8 @@ def contests(table: Table, chosen: str, ours: Sequence[str], peers: Sequence[str
     for place, ratio in ratios_to(table, chosen, peers).items():
         ticks = table[place]
         peer = min((name for name in peers if name in ticks), key=ticks.__getitem__)
-        known = (name for name in [chosen, *ours] if not math.isnan(ticks.get(name, math.nan)))
-        fastest = min(known, key=ticks.__getitem__)
+        timed = (name for name in [chosen, *ours] if name in ticks)
+        fastest = min(timed, key=ticks.__getitem__)  # the chosen one has a figure, and NaN is never less
         found.append(Contest(*place, ticks[chosen], peer, ticks[peer], ratio, fastest, ticks[fastest]))
     return found
 
