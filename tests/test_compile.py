@@ -812,6 +812,11 @@ def test_the_same_code_has_the_same_hash_wherever_it_is_linked(tmp_path: Path) -
     kernel = lab.compile_kernel(GOOD)
     assert kernel.origin != other_place.origin
     assert kernel.code_sha256 == other_place.code_sha256
+    naming_itself = "#include <stdio.h>\n" + GOOD.replace(
+        "if (len != 0) {", "if ((uintptr_t)buf == 1) puts(__FILE__);\nif (len != 0) {"
+    )
+    source.write_text(naming_itself)
+    assert _compile.build(source).code_sha256 == _compile.build(naming_itself).code_sha256
     with_debugging = lab.compile_kernel(GOOD, flags=("-O3", "-g"))
     assert kernel.code_sha256 == with_debugging.code_sha256
 

@@ -284,7 +284,7 @@ def test_the_clang_of_a_wheel_links_with_the_wheels_linker(tmp_path: Path) -> No
         ziglang_clang(tmp_path / "nowhere")
     zig = tmp_path / "a folder" / "ziglang" / "zig"
     zig.parent.mkdir(parents=True)
-    zig.write_text('#!/bin/sh\necho "$0: $@"\n')
+    zig.write_text('#!/bin/sh\nprintf "<%s>" "$0" "$@"\n')
     zig.chmod(0o755)
     command = ziglang_clang(tmp_path / "a folder")
     assert command[:2] == (str(zig), "clang")
@@ -292,7 +292,7 @@ def test_the_clang_of_a_wheel_links_with_the_wheels_linker(tmp_path: Path) -> No
     linker = next(word.removeprefix("--ld-path=") for word in command if word.startswith("--ld-path="))
     assert Path(linker).name == "ld.lld"  # by which clang knows what it can
     done = subprocess.run([linker, "-o", "x y"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{zig}: ld.lld -o x y\n"
+    assert done.stdout == f"<{zig}><ld.lld><-o><x y>"
     assert ziglang_clang(tmp_path / "a folder") == command
 
 
