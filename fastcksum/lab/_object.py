@@ -68,7 +68,7 @@ class ElfObject:
     def sha256(self, section: str) -> str:
         """Hash of a section's bytes, of its relocations, and of all sections that it refers to, such as constants.
 
-        Text that it refers to (sections of strings) counts by name only: it may hold a path or a version.
+        Of text that it refers to (sections of strings) only the fact counts: it may hold a path or a version.
         """
         digest = hashlib.sha256()
         reached = [self._index(section)]
@@ -76,10 +76,12 @@ class ElfObject:
             each = self._sections[index]
             digest.update(each.bytes)
             for offset, kind, target, target_section in self._relocations(index):
-                digest.update(f"{offset} {kind} {target}\n".encode())
-                known = target_section is None or target_section in reached
-                if not known and not self._sections[target_section or 0].flags & _SHF_STRINGS:
-                    reached.append(target_section or 0)
+                holds_text = (
+                    target_section is not None and self._sections[target_section].flags & _SHF_STRINGS
+                )
+                digest.update(f"{offset} {kind} {'text' if holds_text else target}\n".encode())
+                if target_section is not None and not holds_text and target_section not in reached:
+                    reached.append(target_section)
         return digest.hexdigest()
 
     def _index(self, section: str) -> int:
