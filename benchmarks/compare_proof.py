@@ -65,7 +65,8 @@ def main() -> None:
     steady, burning = build("steady", 0), build("burning", 1)
 
     runs = round(200 * share)
-    sum(" is " in compare(steady, steady, seed).verdict for seed in range(runs))
+    different = sum(" is " in compare(steady, steady, seed).verdict for seed in range(runs))
+    print(f"A/A: {different} of {runs} called different")
 
     runs = round(100 * share)
     call = lab.sweep(["nothing"], [SIZE], [0]).table()[0].ticks_per_call
@@ -77,6 +78,8 @@ def main() -> None:
         ratio = compare(steady, burning, seed, batch_ticks=round(work * EVERY * 100), rounds=20)
         found += "slower" in ratio.verdict
         held += ratio.low <= expected <= ratio.high
+    print(f"2 %: {found} of {runs} found slower")
+    print(f"coverage: {held} of {runs} intervals hold {expected:.4f}")
 
 
 def compare(a: lab.CompiledKernel, b: lab.CompiledKernel, seed: int, **options: int) -> lab.Ratio:

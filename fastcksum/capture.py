@@ -12,8 +12,9 @@ import stat
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO, FileIO
@@ -36,7 +37,10 @@ Progress: TypeAlias = Callable[[int, int], object]
 """Called now and then with the bytes of the file that are done, and all of them."""
 
 _PIECE: Final = 1 << 19
-"""Bytes read at a time: small enough to be summed while they are in the second-level cache."""
+"""Bytes read at a time: a few hundred microseconds of work, little enough to stay in the second-level cache."""
+
+_HEADROOM: Final = 1 << 16
+"""Room in front of them for the beginning of a record that the piece before ended in."""
 
 _ROOM: Final = 1 << 14
 """Packets found at a time."""
@@ -264,6 +268,41 @@ def _columns(n: int) -> _Columns:
     )
 
 
+def _fill(stream: _Stream, buffer: bytearray) -> tuple[int, str | None]:
+    """Reads into the buffer, behind its headroom, until it is full or the stream ends; the bytes, and what broke it."""
+    filled = 0
+    with memoryview(buffer) as view:
+        try:
+            while filled < _PIECE and (n := stream.readinto(view[_HEADROOM + filled :])):
+                filled += n
+        except _DamagedStreamError as error:
+            return filled, str(error)
+    return filled, None
+
+
+def _blocks(stream: _Stream) -> Generator[tuple[bytearray, int, str | None]]:
+    """The stream in buffers of up to _PIECE bytes behind _HEADROOM free ones, and what broke it, if anything did.
+
+    There are two buffers: while the caller looks at one, a thread reads into the other.
+    """
+    buffers = bytearray(_HEADROOM + _PIECE), bytearray(_HEADROOM + _PIECE)
+    n, broken = _fill(stream, buffers[0])
+    if n < _PIECE:  # no need of a thread
+        yield buffers[0], n, broken
+        return
+    with ThreadPoolExecutor(1, "fastcksum-read") as pool:
+        turn = 0
+        while n:
+            coming = pool.submit(_fill, stream, buffers[1 - turn]) if broken is None else None
+            yield buffers[turn], n, broken
+            if coming is None:
+                return
+            turn = 1 - turn
+            n, broken = coming.result()
+        if broken is not None:
+            yield buffers[turn], 0, broken
+
+
 class _Scanner:
     """Finds the packets of a stream. Afterwards, damage says in words what ended it early."""
 
@@ -273,41 +312,49 @@ class _Scanner:
         self._reader = _core.capture_reader()
         self._columns = _columns(_ROOM)
         self._packets = 0
+        self._begun = False  # whether anything of the file was taken
         self._at = 0  # where in the window the next record begins
         self._needed = 0  # bytes of a window that would hold it
 
-    def pieces(self, stream: _Stream) -> Iterator[_Piece]:
+    def pieces(self, stream: _Stream) -> Generator[_Piece]:
         """The packets of a stream, read in pieces. ValueError if it is no capture."""
-        window = bytearray(_PIECE)
-        filled = received = 0
-        final, broken = False, None
-        while not final and self.damage is None:
-            with memoryview(window) as view:
-                try:
-                    while filled < len(window) and not final:
-                        n = stream.readinto(view[filled:])
-                        filled += n
-                        received += n
-                        final = n == 0
-                except _DamagedStreamError as error:
-                    final, broken = True, str(error)
-            yield from self.records(window, filled, final=final and broken is None)
-            window, filled = self._next_window(window, filled)
-        if broken is not None and self.damage is None:
+        rest = bytearray()  # the beginning of a record whose end is not read yet
+        received, broken = 0, None
+        with closing(_blocks(stream)) as blocks:
+            for buffer, n, failure in blocks:
+                received, broken = received + n, failure
+                if self._needed > len(rest) + n:
+                    rest += memoryview(buffer)[_HEADROOM : _HEADROOM + n]
+                    continue
+                if len(rest) <= _HEADROOM:
+                    start, stop = _HEADROOM - len(rest), _HEADROOM + n
+                    buffer[start:_HEADROOM] = rest
+                    window = buffer
+                else:
+                    start, stop = 0, len(rest) + n
+                    window = rest + memoryview(buffer)[_HEADROOM : _HEADROOM + n]
+                yield from self.records(window, start, stop, final=False)
+                rest = window[self._at : stop]
+                if self.damage is not None:
+                    return
+        if broken is None:
+            yield from self.records(rest, 0, len(rest), final=True)
+        else:
             self.set_damage(broken, received)
 
-    def records(self, window: Buffer, stop: int, *, final: bool) -> Iterator[_Piece]:
-        """The packets in window[:stop]; final: nothing follows. ValueError if that is no capture."""
-        self._at = 0
+    def records(self, window: Buffer, start: int, stop: int, *, final: bool) -> Iterator[_Piece]:
+        """The packets in window[start:stop]; final: nothing follows. ValueError if that is no capture."""
+        self._at = start
         found = _ROOM
         while found == _ROOM and self.damage is None:
             found, taken, self._needed, words, where = _core.scan_capture(
                 self._reader, window, self._at, stop, final, *self._columns
             )
-            if words == _core.NO_CAPTURE or (final and stop == 0 == where):
+            if words == _core.NO_CAPTURE or (final and start == stop and not self._begun):
                 with memoryview(window) as view:
-                    looks = _looks_like(bytes(view[: min(stop, 64)]))
+                    looks = _looks_like(bytes(view[start : min(stop, start + 64)]))
                 raise ValueError(f"{self._name} is no capture file (pcap or pcapng): {looks}")
+            self._begun = self._begun or taken > 0
             self._packets += found
             self._at += taken
             if found:
@@ -326,15 +373,6 @@ class _Scanner:
     def set_damage(self, words: str, where: int) -> None:
         """Notes what ended the reading."""
         self.damage = f"damaged at byte {where:,}: {words}; the {self._packets:,} packets before it are read"
-
-    def _next_window(self, window: bytearray, filled: int) -> tuple[bytearray, int]:
-        """A window that begins with what is left of this one and has room for the next record."""
-        left = filled - self._at
-        rest = window[self._at : filled]
-        if self._needed > len(window):
-            window = bytearray(self._needed)
-        window[:left] = rest
-        return window, left
 
 
 def _open(path: str) -> FileIO | BytesIO:
@@ -383,7 +421,7 @@ def read(path: str | os.PathLike[str]) -> Capture:
     data, broken = _read_all(name)
     found = [
         tuple(column.copy() for column in piece[1:])
-        for piece in scanner.records(data, len(data), final=broken is None)
+        for piece in scanner.records(data, 0, len(data), final=broken is None)
     ]
     if broken is not None and scanner.damage is None:
         scanner.set_damage(broken, len(data))
@@ -410,11 +448,11 @@ class _File:
         status = Path(name).stat()
         return cls(name, status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
-    def pieces(self) -> Iterator[_Piece]:
+    def pieces(self) -> Generator[_Piece]:
         if _File.at(self.name).identity != self.identity:
             raise ValueError(f"{self.name} has changed since it was verified: verify it again")
-        with _open(self.name) as file:
-            yield from _Scanner(self.name).pieces(_open_stream(file))
+        with _open(self.name) as file, closing(_Scanner(self.name).pieces(_open_stream(file))) as pieces:
+            yield from pieces
 
 
 def _whole(capture: Capture) -> _Piece:
@@ -607,8 +645,12 @@ def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | boo
         return verify(read(name))  # it can be read only once, and the rows would need it again
     file_read = _File.at(name)
     scanner = _Scanner(name)
-    with _open(name) as file, _progress(progress, name) as show:
-        for piece in scanner.pieces(_open_stream(file)):
+    with (
+        _open(name) as file,
+        _progress(progress, name) as show,
+        closing(scanner.pieces(_open_stream(file))) as pieces,
+    ):
+        for piece in pieces:
             tally.add(piece)
             show(file.tell(), file_read.size)
     _warn(name, scanner.damage)

@@ -323,6 +323,7 @@ SECOND = len(NG[0] + NG[1] + NG[2])
         (damaged(len(b"".join(NG)) - 4, b"\0")(b"".join(NG)), SECOND, "the two lengths .* differ", 1),
         (damaged(SECOND + 8, b"\1")(b"".join(NG)), SECOND, "an interface that was not described", 1),
         (damaged(SECOND + 20, b"\xff\0")(b"".join(NG)), SECOND, "a record .* impossible length", 1),
+        (damaged(SECOND + 20, b"\x35")(b"".join(NG)), SECOND, "a record .* impossible length", 1),
         (b"".join(NG)[:-5], SECOND, "ends inside the record", 1),
         (make.section() + make.block("<", 3, struct.pack("<I", 52) + TCP.data), 28, "was not described", 0),
     ],
@@ -585,3 +586,22 @@ def test_sums_of_spans_of_a_capture() -> None:
 
 def test_module_has_no_other_public_names() -> None:
     assert capture.__all__ == ["Capture", "CaptureWarning", "Report", "Row", "read", "verify"]
+
+
+def test_a_header_without_packets(write: Callable[..., str]) -> None:
+    for data in (make.pcap([], RAW), make.section() + make.interface("<", RAW)):
+        assert verify(write(data)).rows == []
+        assert len(read(write(data))) == 0
+
+
+@pytest.mark.parametrize("piece", [60, 1000, 4096])
+def test_pieces_of_any_size(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    """Records longer than a piece, and longer than the room in front of one."""
+    monkeypatch.setattr(capture, "_PIECE", piece)
+    for headroom in (0, 16, 100, 5000):
+        monkeypatch.setattr(capture, "_HEADROOM", headroom)
+        for name in ("link-1.pcap", "all.pcapng", "all.pcapng.gz"):
+            assert rows(verify(CAPTURES / name)) == expected_rows(CAPTURED[name])
+        cut, said = quietly(verify, write(FILES["all.pcapng"][:-1]))
+        assert len(said) == 1
+        assert cut.packets == len(ALL)  # what is cut off is a block behind the last packet

@@ -540,6 +540,14 @@ def test_the_compiler_judges_the_types() -> None:
         lab.compile_kernel(function("return sum;").replace("size_t len", "double len"))
 
 
+def test_an_object_of_another_kind_is_an_error_of_the_compiler(tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\ngcc "$@" || exit\ncase "$*" in *" -c "*) echo bitcode > unit.o;; esac\n')
+    compiler.chmod(0o755)
+    with pytest.raises(lab.CompileError, match="-O1 makes can't be read: not an ELF-64 object file"):
+        lab.compile_kernel(GOOD, str(compiler), ("-O1",))
+
+
 def test_a_file_is_named_in_the_compilers_words(tmp_path: Path) -> None:
     source = tmp_path / "broken.c"
     source.write_text(function("return missing_name;"))

@@ -151,22 +151,39 @@ def test_a_cell_is_lost_by_what_two_decimals_show(ratio: float, lost: bool) -> N
     assert contest.lost is lost
 
 
+def disturb(found: Race, kernel: str, place: Place) -> None:
+    """Flags every sample of a kernel in a cell."""
+    samples = found.sweep.samples
+    cell = (
+        (samples["mode"] == place.mode)
+        & (samples["size"] == place.size)
+        & (samples["offset"] == place.offset)
+    )
+    samples["flags"][cell & (samples["kernel"] == kernel)] = 1
+
+
 def test_a_figure_that_is_missing_is_no_contest_and_is_said() -> None:
     found = made_up(FIVE_CELLS)
-    of_peers = (found.sweep.samples["kernel"] == "peer_b") | (found.sweep.samples["kernel"] == "peer_a")
-    found.sweep.samples["flags"][of_peers & (found.sweep.samples["mode"] == "latency")] = 1
-    of_ours = found.sweep.samples["kernel"] == "new"
-    found.sweep.samples["flags"][of_ours & (found.sweep.samples["mode"] == "mixed dependent")] = 1
-    assert [contest.place for contest in found.table()] == [T20, T40, IND]
+    disturb(found, "peer_b", L40)  # its best peer
+    disturb(found, "peer_b", T20)  # not its best peer; but who knows
+    disturb(found, "new", DEP)
+    disturb(found, "old", T40)
+    assert [contest.place for contest in found.table()] == [T40, IND]
+    assert found.table()[0].fastest == "new"
     words = " ".join(found.text().split())
-    assert (
-        "No figure at latency 40 +0, since the thread was disturbed in every sample: peer_a, peer_b." in words
-    )
+    assert "No figure at latency 40 +0, since the thread was disturbed in every sample: peer_b." in words
     assert "No figure at mixed dependent imix, since the thread was disturbed in every sample: new." in words
-    assert "Dropped: 3 of " in words
-    assert math.isnan(of_race(found, "latency").figure)
-    assert of_race(found, "latency").cells == 0
-    assert of_race(found, "latency").reached is None
+    assert "Dropped: 4 of " in words
+    latency = of_race(found, "latency")
+    assert math.isnan(latency.figure)
+    assert (latency.cells, latency.reached) == (0, None)
+    _, peer_a, peer_b = sorted(found.singles(), key=lambda single: single.peer)
+    assert (peer_a.peer, peer_a.cells, peer_b.peer, peer_b.cells) == ("peer_a", 4, "peer_b", 2)
+
+
+def test_a_missing_figure_has_no_published_row() -> None:
+    rows = [{**PUBLISHED[0], "source": "where"}]
+    assert _race.peer_rows({T20: {"peer_a": math.nan}}, "A", rows) == []
 
 
 # Targets
@@ -224,6 +241,15 @@ def test_targets_are_reached_up_to_the_limit(goal: int, kind: int) -> None:
         assert (target.measure, target.avx2, target.avx512) == (measure, avx2, avx512)
         assert target.figure == pytest.approx(ratio)
         assert target.reached is (None if limit is None else ratio <= limit)
+
+
+@pytest.mark.parametrize(
+    ("figure", "kind", "reached"),
+    [(0.82, "avx2", True), (0.8201, "avx2", False), (0.7, "avx512", True), (0.71, "avx512", False)],
+)
+def test_a_limit_itself_is_reached(figure: float, kind: _race.MachineKind, reached: bool) -> None:
+    target = _race._judge("what", _race._Figure(figure, 1), 0.82, 0.7, kind)
+    assert target == _race.Target("what", figure, 1, "", 0.82, 0.7, reached)
 
 
 def test_no_target_where_the_machine_is_of_neither_kind() -> None:
@@ -508,8 +534,9 @@ def test_places_differ_between_passes_and_kernels(
 
     monkeypatch.setattr(_job, "run", keep)
     _race.race("portable64", quick=True, rounds=1, placements=2, seed=1)
-    links = [link.library for job in jobs for of_kernel in job.links.values() for link in of_kernel]
-    assert len(links) == len(set(links)) == 2 * 3
+    links = [str(link.library) for job in jobs for of_kernel in job.links.values() for link in of_kernel]
+    places = {link.rsplit("/", 1)[1] for link in links}  # a link's file is named after its place
+    assert len(links) == len(places) == 2 * 3
     assert [len(job.cells) for job in jobs] == [7 * 3, 5 * 3]  # quick: 64 MiB at one place
     assert [job.process for job in jobs] == [0, 1]
 

@@ -453,7 +453,10 @@ def _build(unit: _Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, 
     else:
         _run_compiler((*compiler, *options, "-S", "-o", "unit.s", "unit.c"), folder)
         assembly = (folder / "unit.s").read_text(errors="replace")
-    object_file = ElfObject((folder / "unit.o").read_bytes())
+    try:
+        object_file = ElfObject((folder / "unit.o").read_bytes())
+    except ValueError as error:  # bitcode, where the compiler keeps its linker's part to itself
+        raise CompileError(f"what {version} {' '.join(flags)} makes can't be read: {error}") from None
     section = f"cksum_code_{unit.kernel_id}"
     if not object_file.has(section):
         raise CompileError(f"the source defines no function '{unit.symbol}'")

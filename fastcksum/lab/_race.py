@@ -199,35 +199,26 @@ Table: TypeAlias = dict[Place, dict[str, float]]
 
 
 def by_place(rows: Iterable[Row]) -> Table:
-    """Ticks a call of each kernel in each cell; a cell of which every sample was disturbed is missing."""
+    """Ticks a call of each kernel in each cell; NaN where every sample was disturbed."""
     table: Table = {}
     for row in rows:
-        if not math.isnan(row.ticks_per_call):
-            place = Place(row.mode, row.size, row.distribution, row.offset)
-            table.setdefault(place, {})[row.kernel] = row.ticks_per_call
+        place = Place(row.mode, row.size, row.distribution, row.offset)
+        table.setdefault(place, {})[row.kernel] = row.ticks_per_call
     return table
 
 
 def contests(table: Table, chosen: str, ours: Sequence[str], peers: Sequence[str]) -> list[Contest]:
-    """One Contest for each cell that the chosen kernel and at least one peer have a figure in."""
+    """One Contest a cell. None where the chosen kernel or any of the peers timed there has no figure.
+
+    It might have been the best one.
+    """
     found = []
-    for place, ticks in table.items():
-        rivals = [name for name in peers if name in ticks]
-        if chosen not in ticks or not rivals:
-            continue
-        peer = min(rivals, key=ticks.__getitem__)
-        fastest = min((name for name in [chosen, *ours] if name in ticks), key=ticks.__getitem__)
-        found.append(
-            Contest(
-                *place,
-                ticks=ticks[chosen],
-                peer=peer,
-                peer_ticks=ticks[peer],
-                ratio=ticks[chosen] / ticks[peer],
-                fastest=fastest,
-                fastest_ticks=ticks[fastest],
-            )
-        )
+    for place, ratio in ratios_to(table, chosen, peers).items():
+        ticks = table[place]
+        peer = min((name for name in peers if name in ticks), key=ticks.__getitem__)
+        known = (name for name in [chosen, *ours] if not math.isnan(ticks.get(name, math.nan)))
+        fastest = min(known, key=ticks.__getitem__)
+        found.append(Contest(*place, ticks[chosen], peer, ticks[peer], ratio, fastest, ticks[fastest]))
     return found
 
 
@@ -268,11 +259,11 @@ def _mean(what: str, group: Sequence[Contest]) -> Mean:
 
 
 def ratios_to(table: Table, chosen: str, others: Sequence[str]) -> dict[Place, float]:
-    """Ticks of the chosen kernel by those of the best of the others, for the cells that have both."""
+    """Ticks of the chosen kernel by those of the best of the others, in cells in which all that were timed have a figure."""
     found = {}
     for place, ticks in table.items():
         there = [ticks[name] for name in others if name in ticks]
-        if chosen in ticks and there:
+        if there and not any(map(math.isnan, [ticks.get(chosen, math.nan), *there])):
             found[place] = ticks[chosen] / min(there)
     return found
 
@@ -413,8 +404,8 @@ def peer_rows(table: Table, machine: str | None, published: Iterable[Mapping[str
             if mixed
             else Place(row["mode"], int(row["size"]), "fixed", int(row["offset"]))
         )
-        ticks = table.get(place, {}).get(row["kernel"])
-        if row["machine"] == machine and ticks is not None:
+        ticks = table.get(place, {}).get(row["kernel"], math.nan)
+        if row["machine"] == machine and not math.isnan(ticks):
             told = float(row["ticks"])
             found.append(PeerRow(row["kernel"], *place, ticks, told, ticks / told, row["source"]))
     return found
@@ -819,22 +810,13 @@ def place_of(row: PeerRow) -> Place:
     return Place(row.mode, row.size, row.distribution, row.offset)
 
 
-def without_figure(rows: Iterable[Row]) -> dict[Place, list[str]]:
-    """The kernels that have no figure, by cell."""
-    found: dict[Place, list[str]] = {}
-    for row in rows:
-        if math.isnan(row.ticks_per_call):
-            place = Place(row.mode, row.size, row.distribution, row.offset)
-            found.setdefault(place, []).append(row.kernel)
-    return found
-
-
 def _notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     plan = sweep.plan
     notes = [f"Left out: {sentence}." for sentence in plan.left_out]
     notes += [
-        f"No figure at {place}, since the thread was disturbed in every sample: {', '.join(who)}."
-        for place, who in without_figure(rows).items()
+        f"No figure at {place}, since the thread was disturbed in every sample: {', '.join(who)}. Not judged there."
+        for place, ticks in by_place(rows).items()
+        if (who := [name for name in ticks if math.isnan(ticks[name])])
     ]
     dropped = sum(row.dropped for row in rows)
     if dropped:

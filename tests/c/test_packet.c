@@ -367,28 +367,45 @@ static void test_changed_packets(void)
     free(bytes.data);
 }
 
-/* A thousand headers one inside the other end in one check that says so. */
-static void test_depth(void)
+/* Writes a length in network order. */
+static void put_length(unsigned char *at, unsigned length)
 {
-    enum { HEADERS = 1000, SIZE = HEADERS * 20 };
-    struct packet_check checks[PACKET_MAX_CHECKS];
-    unsigned char *packet = calloc(SIZE, 1);
-    if (packet == NULL) {
+    at[0] = (unsigned char)(length >> 8);
+    at[1] = (unsigned char)length;
+}
+
+/*
+ * Hundreds of headers one inside the other end in one check that says so: IPv4 in IPv4, and IPv4, UDP, VXLAN, Ethernet,
+ * where the walk goes on behind the check that there is no room for.
+ */
+static void test_depth(bool vxlan)
+{
+    enum { HEADERS = 500 };
+    const unsigned step = vxlan ? 20 + 8 + 8 + 14 : 20, size = HEADERS * step;
+    struct packet_check *checks = malloc(PACKET_MAX_CHECKS * sizeof *checks);
+    unsigned char *packet = calloc(size, 1);
+    if (packet == NULL || checks == NULL) {
         abort();
     }
     for (unsigned i = 0; i < HEADERS; i++) {
-        unsigned char *header = packet + 20 * i;
-        const unsigned total = SIZE - 20 * i;
+        unsigned char *header = packet + step * i;
         header[0] = 0x45;
-        header[2] = (unsigned char)(total >> 8);
-        header[3] = (unsigned char)total;
-        header[9] = 4;
+        put_length(header + 2, size - step * i);
+        header[9] = vxlan ? 17 : 4;
+        if (vxlan) {
+            put_length(header + 22, 4789);
+            put_length(header + 24, size - step * i - 20);
+            header[26] = 1; /* some checksum */
+            header[28] = 0x08;
+            header[48] = 0x08;
+        }
     }
-    const unsigned n = packet_verify(kernel(), packet, SIZE, SIZE, PACKET_LINK_RAW, checks);
+    const unsigned n = packet_verify(kernel(), packet, size, size, PACKET_LINK_RAW, checks);
     CHECK(n == PACKET_MAX_CHECKS, "%u checks", n);
     CHECK(checks[n - 1].status == PACKET_UNCHECKED && checks[n - 1].reason == PACKET_TOO_DEEP, "the last says nothing");
     CHECK(checks[n - 2].status == PACKET_BAD, "the one before is not judged");
     free(packet);
+    free(checks);
 }
 
 void test_packet(void)
@@ -399,5 +416,6 @@ void test_packet(void)
     test_windows();
     test_changed_bytes();
     test_changed_packets();
-    test_depth();
+    test_depth(false);
+    test_depth(true);
 }
