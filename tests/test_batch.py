@@ -77,6 +77,8 @@ def test_one_start_for_all_or_one_each() -> None:
     offsets, lengths = spans(600)
     for one in (0, 1, 0xFFFF, np.uint16(77)):
         assert raw_cksum_many(DATA, offsets, lengths, one).tolist() == expected(offsets, lengths, int(one))
+    with pytest.raises(ValueError, match="span 599 does not lie in the buffer"):
+        raw_cksum_many(DATA, offsets, np.append(lengths[:-1], 1 << 40), 7)
     each = np.random.default_rng(2).integers(0, 0x10000, 600)
     assert raw_cksum_many(DATA, offsets, lengths, each).tolist() == expected(offsets, lengths, each)
     assert raw_cksum_many(DATA, offsets, lengths, None).tolist() == expected(offsets, lengths)
@@ -117,7 +119,7 @@ def test_every_kernel(kernel: fastcksum.Kernel) -> None:
         (2**31, 1, np.uint32),
     ],
 )
-@pytest.mark.parametrize("index", [0, 300, 511])
+@pytest.mark.parametrize("index", [0, 255, 256, 300, 511])
 def test_a_bad_span_is_named_and_out_left_alone(
     offset: int, length: int, dtype: type[Any], index: int
 ) -> None:
@@ -244,10 +246,11 @@ def test_numpy_is_imported_when_called() -> None:
     assert run.stdout == f"{[fastcksum.raw_cksum(b'abcd')]}\n"
 
 
-def test_arrays_that_another_thread_changes() -> None:
+@pytest.mark.parametrize("dtype", ["=i8", ">i8"])  # read as they are, and decoded
+def test_arrays_that_another_thread_changes(dtype: str) -> None:
     """The GIL is released; every span must be checked on a copy, or this reads far outside the buffer and dies."""
     n = 20_000
-    offsets, lengths = np.zeros(n, np.int64), np.full(n, 64, np.int64)
+    offsets, lengths = np.zeros(n, dtype), np.full(n, 64, dtype)
     stop = threading.Event()
 
     def write() -> None:
