@@ -114,6 +114,8 @@ def test_every_kernel(kernel: fastcksum.Kernel) -> None:
         (10_001, 0, np.int64),
         (-1, 1, np.int64),
         (0, -1, np.int8),
+        (-1, 0, np.int16),
+        (-5, 1, np.int32),
         (5, 2**64 - 3, np.uint64),
         (2**63, 2**63, np.uint64),
         (2**31, 1, np.uint32),
