@@ -161,6 +161,9 @@ class _Decompressed:
 
     def _decompress(self) -> None:
         if self._member is None:
+            self._input = self._input.lstrip(b"\0")  # tapes and block devices pad files with zeros
+            if not self._input:
+                return
             self._member = self._make()
         try:
             output = self._member.decompress(self._input)

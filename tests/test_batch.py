@@ -77,6 +77,8 @@ def test_one_start_for_all_or_one_each() -> None:
     offsets, lengths = spans(600)
     for one in (0, 1, 0xFFFF, np.uint16(77)):
         assert raw_cksum_many(DATA, offsets, lengths, one).tolist() == expected(offsets, lengths, int(one))
+    with pytest.raises(ValueError, match="span 599 does not lie in the buffer"):
+        raw_cksum_many(DATA, offsets, np.append(lengths[:-1], 1 << 40), 7)
     each = np.random.default_rng(2).integers(0, 0x10000, 600)
     assert raw_cksum_many(DATA, offsets, lengths, each).tolist() == expected(offsets, lengths, each)
     assert raw_cksum_many(DATA, offsets, lengths, None).tolist() == expected(offsets, lengths)
@@ -112,12 +114,14 @@ def test_every_kernel(kernel: fastcksum.Kernel) -> None:
         (10_001, 0, np.int64),
         (-1, 1, np.int64),
         (0, -1, np.int8),
+        (-1, 0, np.int16),
+        (-5, 1, np.int32),
         (5, 2**64 - 3, np.uint64),
         (2**63, 2**63, np.uint64),
         (2**31, 1, np.uint32),
     ],
 )
-@pytest.mark.parametrize("index", [0, 300, 511])
+@pytest.mark.parametrize("index", [0, 255, 256, 300, 511])
 def test_a_bad_span_is_named_and_out_left_alone(
     offset: int, length: int, dtype: type[Any], index: int
 ) -> None:
@@ -244,27 +248,28 @@ def test_numpy_is_imported_when_called() -> None:
     assert run.stdout == f"{[fastcksum.raw_cksum(b'abcd')]}\n"
 
 
-def test_arrays_that_another_thread_changes() -> None:
+@pytest.mark.parametrize("dtype", ["=i8", ">i8"])  # read as they are, and decoded
+def test_arrays_that_another_thread_changes(dtype: str) -> None:
     """The GIL is released; every span must be checked on a copy, or this reads far outside the buffer and dies."""
-    n = 20_000
-    offsets, lengths = np.zeros(n, np.int64), np.full(n, 64, np.int64)
+    n = 1_000_000  # some milliseconds a call: time for the writer to wake up, and to write many times
+    offsets, lengths = np.zeros(n, dtype), np.full(n, 64, dtype)
     stop = threading.Event()
 
     def write() -> None:
         rng = random.Random(1)
         while not stop.is_set():
-            at = rng.randrange(n)
-            offsets[at : at + 50] = 1 << 60
-            lengths[at : at + 50] = 1 << 40
-            offsets[at : at + 50] = 0
-            lengths[at : at + 50] = 64
+            at = rng.randrange(n - 5000)
+            offsets[at : at + 5000] = 1 << 60
+            lengths[at : at + 5000] = 1 << 40
+            offsets[at : at + 5000] = 0
+            lengths[at : at + 5000] = 64
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
         right = raw_cksum_many(DATA, [0], [64])[0]
         refused = summed = 0
-        for _ in range(300):
+        for _ in range(60):
             try:
                 sums = raw_cksum_many(DATA, offsets, lengths)
             except ValueError as error:
@@ -276,4 +281,4 @@ def test_arrays_that_another_thread_changes() -> None:
     finally:
         stop.set()
         writer.join()
-    assert refused + summed == 300
+    assert refused + summed == 60

@@ -204,7 +204,8 @@ def zstd(data: bytes) -> bytes:
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
 def test_compressed(write: Callable[..., str], name: str, compress: Callable[[bytes], bytes]) -> None:
     data = make.pcapng(ALL * 20)
-    for packed in (compress(data), compress(data[:5000]) + compress(data[5000:])):  # one member or two
+    two = compress(data[:5000]) + compress(data[5000:])
+    for packed in (compress(data), two, two + bytes(100_000)):
         path = write(packed, name)
         report = verify(path)
         assert rows(report) == expected_rows(ALL * 20)

@@ -260,6 +260,8 @@ OWN_DIFFERENCES = {
     "vrrp3-plain-sum": "routers that sum without the pseudo header exist; tshark has a preference for them",
     "total-past-end": "the length runs past the bytes: what is missing can't be summed; tshark sums what is there",
     "past-end6": "the same",
+    "jumbo-padded": "RFC 2675 wants a jumbo length above 65,535; a smaller one is still a length, tshark gives up",
+    "jumbo-past-end": "the length runs past the bytes; tshark sums what is there",
     "routing-unknown": "the final destination is not known; tshark takes the next one",
     "routing-0-left-too-large": "the same",
 }
