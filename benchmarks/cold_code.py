@@ -2,15 +2,15 @@
 
     python benchmarks/cold_code.py [--quick] [--kib 64]
 
-A C program is built of the kernels' own files and of a stretch of other code: 64 KiB, a jump in each of its cache
-lines. For each kernel and length it times single calls, on data that lies in the nearest cache:
+A C program is built of the kernels' own files and of a stretch of other code: 64 KiB, a jump in each of its
+cache lines. For each kernel and length it times single calls, on data that lies in the nearest cache:
 
   warm   the call before was the same one
   cold   the other code ran in between, which took the kernel out of the instruction cache and out of the buffers of
          decoded instructions and of branch targets, and made the predictor forget what it can
 
-Kernels and lengths take turns. Figures are means of the middle half of the samples, in ticks, an empty pair of counter
-readings included; the line of `nothing` is what that, and a cold call of an empty function, cost.
+Kernels and lengths take turns. Figures are means of the middle half of the samples, in ticks, an empty pair
+of counter readings included; the line of `nothing` is what that, and a cold call of an empty function, cost.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ def main() -> None:
 
     host = lab.host()
     print(
-        f"{host.cpu}; {host.compiler}; {rounds} samples a figure, {options.kib} KiB of other code; {host.unit}"
+        f"{host.cpu}; {host.compiler}; {rounds} samples a figure, {options.kib} KiB of other code; "
+        f"{host.unit}"
     )
     print(f"{'':<18} {'code':>7} " + "".join(f"{f'{length} bytes':>20}" for length in LENGTHS))
     print(f"{'':<18} {'':>7} " + f"{'warm':>8} {'cold':>5} {'more':>5}" * len(LENGTHS))

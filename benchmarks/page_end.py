@@ -1,11 +1,13 @@
-"""What does a call cost whose data ends at the end of a page, and what does the guard in the kernels cost and save?
+"""What does a call cost whose data ends at the end of a page, and what does the guard in the kernels cost and
+save?
 
     python benchmarks/page_end.py [--quick]
 
-A masked load is right wherever its window reaches, but where that is a page that is unmapped, or was never touched, it
-takes a microcode assist, each time. The kernels with masked loads test for the end of a page first. Each of them is
-built twice, as it is and with that test taken out of a copy of its sources, and both are linked at several places in a
-page, since the cost of a test is smaller than what places differ by. All cells take turns:
+A masked load is right wherever its window reaches, but where that is a page that is unmapped, or was never
+touched, it takes a microcode assist, each time. The kernels with masked loads test for the end of a page
+first. Each of them is built twice, as it is and with that test taken out of a copy of its sources, and both
+are linked at several places in a page, since the cost of a test is smaller than what places differ by. All
+cells take turns:
 
   middle       the data ends 512 bytes before the end of its page
   touched      it ends with its page; the next page is mapped and was written
@@ -143,7 +145,8 @@ def main() -> None:
         for n in LENGTHS
     ]
     print(
-        f"\nThe guard's own cost, in the middle of a page: median {statistics.median(costs):+.1f}, most {max(costs):+.1f}"
+        f"\nThe guard's own cost, in the middle of a page: median {statistics.median(costs):+.1f}, "
+        f"most {max(costs):+.1f}"
     )
 
 

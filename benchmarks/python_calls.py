@@ -2,9 +2,10 @@
 
     python benchmarks/python_calls.py [--quick]
 
-Each line is one statement, f(b), timed in many short batches; every round runs a batch of each statement in another
-order, so that a disturbed second spoils all of them alike. Printed are the minima over the rounds, in ns a call, the
-loop around the call included (its share is the first line), and the ratio to the faster of the two others on 20 bytes.
+Each line is one statement, f(b), timed in many short batches; every round runs a batch of each statement in
+another order, so that a disturbed second spoils all of them alike. Printed are the minima over the rounds, in
+ns a call, the loop around the call included (its share is the first line), and the ratio to the faster of the
+two others on 20 bytes.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def main() -> None:
         best = minima(timers, rounds)
     yardstick = min(best[name] for name in others)
     print(
-        f"Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}, kernel {fastcksum.active_kernel().name}; "
+        f"Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}, "
+        f"kernel {fastcksum.active_kernel().name}; "
         f"minima of {rounds} rounds of {CALLS} calls"
     )
     print(f"{'':<34} {'ns/call':>8} {'ratio':>7}")

@@ -1,8 +1,10 @@
-"""The race: our kernel against everybody else's in one interleaved run, cell by cell; who wins where, and by how much.
+"""The race: our kernel against everybody else's in one interleaved run, cell by cell; who wins where, and by
+how much.
 
-The run goes in passes. In each of them every kernel lies at another place in a page, and every round of it visits every
-cell of every kernel in a new order, so that whatever disturbs the machine disturbs all of them alike. A figure is the
-median over the passes of the minima. All that follows is arithmetic on the rows of that sweep.
+The run goes in passes. In each of them every kernel lies at another place in a page, and every round of it
+visits every cell of every kernel in a new order, so that whatever disturbs the machine disturbs all of them
+alike. A figure is the median over the passes of the minima. All that follows is arithmetic on the rows of
+that sweep.
 """
 
 from __future__ import annotations
@@ -76,9 +78,10 @@ MachineKind: TypeAlias = Literal["avx2", "avx512"]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long a race is: passes (each at other places in a page), rounds of each, and passes that visit 64 MiB too.
+    """How long a race is: passes (each at other places in a page), rounds of each, and passes that visit 64
+    MiB too.
 
-    Where the code lies makes no difference to 64 MiB, which take a thousand times as long as all else together.
+    Where the code lies makes no difference to 64 MiB, of which each call takes milliseconds.
     """
 
     placements: int
@@ -110,8 +113,9 @@ class Place(NamedTuple):
 class Contest(NamedTuple):
     """One cell of the race.
 
-    ticks a call of our kernel and of the best peer in this cell; ratio is the one by the other, below 1 if ours is
-    faster. fastest: which of all our kernels is the fastest here. size is 0 for a mix of lengths, and offset -1.
+    ticks a call of our kernel and of the best peer in this cell; ratio is the one by the other, below 1 if
+    ours is faster. fastest: which of all our kernels is the fastest here. size is 0 for a mix of lengths, and
+    offset -1.
     """
 
     mode: str
@@ -146,7 +150,7 @@ class Mean(NamedTuple):
 
 
 class Single(NamedTuple):
-    """Our kernel against one peer: geometric means of ticks of ours by ticks of the peer's (NaN without a cell)."""
+    """Our kernel against one peer: geometric means of ticks of ours by the peer's (NaN without a cell)."""
 
     peer: str
     throughput: float
@@ -159,8 +163,8 @@ class Single(NamedTuple):
 class Target(NamedTuple):
     """What was aimed at: a figure (NaN if no cell has one), and the most it may be on each kind of machine.
 
-    cells: how many the figure is made of. note: which one it is, where it is one of many. reached is None where this
-    kind of machine has no such target, or nothing was measured.
+    cells: how many the figure is made of. note: which one it is, where it is one of many. reached is None
+    where this kind of machine has no such target, or nothing was measured.
     """
 
     measure: str
@@ -173,7 +177,8 @@ class Target(NamedTuple):
 
 
 class PeerRow(NamedTuple):
-    """A peer's figure beside the published one of this kind of machine, both in ticks a call; ratio is ours by theirs.
+    """A peer's figure beside the published one of this kind of machine, both in ticks a call; ratio is ours
+    by theirs.
 
     source: what was measured for it, and how it was built.
     """
@@ -259,7 +264,7 @@ def _mean(what: str, group: Sequence[Contest]) -> Mean:
 
 
 def ratios_to(table: Table, chosen: str, others: Sequence[str]) -> dict[Place, float]:
-    """Ticks of the chosen kernel by those of the best of the others, in cells in which all that were timed have a figure."""
+    """Ticks of the chosen kernel by the best of the others', where all that were timed have a figure."""
     found = {}
     for place, ticks in table.items():
         there = [ticks[name] for name in others if name in ticks]
@@ -387,8 +392,8 @@ def machine_name(machine: Host) -> str | None:
 def published_rows() -> tuple[dict[str, str], ...]:
     """The published figures of peers: machine, kernel, mode, size (or the mix), offset, ticks, source.
 
-    Measured on guests of AMD EPYC machines: Zen 3 (counter at 2445.4 MHz, 1.22 core cycles a tick) and Zen 5 (2596.1
-    MHz, 1.62 core cycles a tick); each row is the minimum of several interleaved passes.
+    Measured on guests of AMD EPYC machines: Zen 3 (counter at 2445.4 MHz, 1.22 core cycles a tick) and Zen 5
+    (2596.1 MHz, 1.62 core cycles a tick); each row is the minimum of several interleaved passes.
     """
     text = files(__package__).joinpath("data/peer_rows.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
@@ -464,7 +469,7 @@ class Race:
         return _notes(self.sweep, self._rows)
 
     def text(self) -> str:
-        """Host, every cell, means, single peers, lost cells, targets, published figures; at most 100 columns wide."""
+        """Host, cells, means, single peers, lost cells, targets, published figures; at most 100 columns."""
         return _text(self)
 
     def __str__(self) -> str:
@@ -497,16 +502,19 @@ def race(
 ) -> Race:
     """Times our kernels and all peers that run here on the same cells, together, and says who wins where.
 
-    Throughput at 20 bytes to 64 MiB at offsets 0 and 1; latency at 20 to 9000 bytes; mixed lengths (1..32, 1..128,
-    1..1500, IMIX) with independent and with dependent calls.
+    Throughput at 20 bytes to 64 MiB at offsets 0 and 1; latency at 20 to 9000 bytes; mixed lengths (1..32,
+    1..128, 1..1500, IMIX) with independent and with dependent calls.
+    Peers are other people's techniques, those that the past kernels show among them.
 
-    kernel: the one that is judged; None: the active one. quick: 3 placements of 8 rounds instead of 10 of 20, below
-    three minutes. rounds, placements: other numbers of them. 64 MiB are timed at the first few placements only.
-    huge_pages: ask for them for the large buffers; sweep.plan.pages says what came of it. seed: of the bytes, the
-    order and the places; None draws one. progress: called with (steps done, steps); None draws a bar on a terminal.
+    kernel: the one that is judged; None: the active one. quick: 3 placements of 8 rounds instead of 10 of 20,
+    below three minutes. rounds, placements: other numbers of them. 64 MiB are timed at the first few
+    placements only. huge_pages: ask for them for the large buffers; sweep.plan.pages says what came of it.
+    seed: of the bytes, the order and the places; None draws one. progress: called with (steps done, steps);
+    None draws a bar on a terminal.
 
-    ValueError for a kernel that can't run here, and for one whose sum of a cell is wrong. Without a compiler there is
-    one placement, and the report says so. Ctrl-C after the first round ends the race and keeps the whole rounds.
+    ValueError for a kernel that can't run here, and for one whose sum of a cell is wrong. Without a compiler
+    there is one placement, and the report says so. Ctrl-C after the first round ends the race and keeps the
+    whole rounds.
     """
     size = QUICK if quick else FULL
     judged = resolve(active_kernel() if kernel is None else kernel)
@@ -547,7 +555,7 @@ def entrants(known: Iterable[Kernel], judged: Kernel) -> list[Kernel]:
 
 
 def lay_out(field: Iterable[Kernel]) -> tuple[list[Cell], list[str]]:
-    """The cells of the race, those of 64 MiB last; and a sentence for each kernel and size that is left out."""
+    """The cells of the race, 64 MiB last; and a sentence for each kernel and size that is left out."""
     sizes = [("throughput", size, offset) for size in THROUGHPUT_SIZES for offset in OFFSETS]
     sizes += [("latency", size, 0) for size in LATENCY_SIZES]
     places = [Place(mode, size, "fixed", offset) for mode, size, offset in sizes]
@@ -563,7 +571,8 @@ def lay_out(field: Iterable[Kernel]) -> tuple[list[Cell], list[str]]:
             ):
                 continue  # asked for nowhere else
             if length > kernel.max_len:
-                why = f"{kernel.name} at {length} bytes: it is right for {kernel.min_len} to {kernel.max_len} bytes only"
+                right = f"it is right for {kernel.min_len} to {kernel.max_len} bytes only"
+                why = f"{kernel.name} at {length} bytes: {right}"
                 left_out[why] = None
                 continue
             cells.append(
@@ -669,7 +678,7 @@ def _pass(course: _Course, links: Mapping[str, Sequence[Link]], number: int) -> 
 
 
 def _numbered(outcome: _job.Outcome, number: int, rounds: int) -> _job.Outcome:
-    """The samples of a pass as those of one run: the pass is the placement, and no two rounds have one number."""
+    """The samples of a pass as those of one run: the pass is the placement, each round has its own number."""
     samples = outcome.samples.copy()
     samples["placement"] = number
     samples["round"] += number * rounds
@@ -713,12 +722,13 @@ def _how(found: Race) -> list[str]:
     cells = len({(cell.mode, cell.size, cell.distribution, cell.offset) for cell in plan.cells})
     done = f"{plan.rounds_done} of {plan.rounds}" if plan.interrupted else str(plan.rounds)
     how = (
-        f"{len(plan.kernels)} kernels in {cells} cells; {plan.placements} placements of {done} rounds, each round over "
-        f"all cells of all kernels in another order (seed {plan.seed}); {pin}; {plan.pages}; {plan.started}"
+        f"{len(plan.kernels)} kernels in {cells} cells; {plan.placements} placements of {done} rounds, each "
+        f"round over all cells of all kernels in another order (seed {plan.seed}); {pin}; {plan.pages}; {plan.started}"
     )
     figures = (
-        f"{tick_name(found.sweep.host.unit)} a call, gross: the median over the placements of the minima. Ratio: "
-        f"{found.chosen} by the best of {len(found.peers)} peers in that cell; below 1 {found.chosen} is faster"
+        f"{tick_name(found.sweep.host.unit)} a call, gross: the median over the placements of the minima. "
+        f"Ratio: {found.chosen} by the best of {len(found.peers)} peers in that cell; "
+        f"below 1 {found.chosen} is faster"
     )
     return [*labelled_lines("Measured", how, WIDTH), *labelled_lines("Figures", figures, WIDTH)]
 
@@ -755,8 +765,8 @@ def _single_lines(chosen: str, found: Sequence[Single]) -> list[str]:
     if not found:
         return []
     lines = [
-        f"{s.peer:<26} {_ratio(s.throughput):>10} {_ratio(s.latency):>8} {_ratio(s.mixed):>8} {_ratio(s.all):>8} "
-        f"{s.cells:>6}"
+        f"{s.peer:<26} {_ratio(s.throughput):>10} {_ratio(s.latency):>8} {_ratio(s.mixed):>8} "
+        f"{_ratio(s.all):>8} {s.cells:>6}"
         for s in found
     ]
     head = f"{'':<26} {'throughput':>10} {'latency':>8} {'mixed':>8} {'all':>8} {'cells':>6}"
@@ -780,7 +790,8 @@ def _target_lines(found: Sequence[Target], kind: MachineKind | None) -> list[str
 def _target_line(target: Target) -> list[str]:
     most = [f"<= {limit:.2f}" if limit is not None else "-" for limit in (target.avx2, target.avx512)]
     verdict = {True: "reached", False: "not reached", None: ""}[target.reached]
-    line = f"{target.measure:<41} {_ratio(target.figure):>7} {target.cells:>5} {most[0]:>7} {most[1]:>7}  {verdict}"
+    figure = f"{_ratio(target.figure):>7} {target.cells:>5}"
+    line = f"{target.measure:<41} {figure} {most[0]:>7} {most[1]:>7}  {verdict}"
     return [line.rstrip(), *([f"    {target.note}"] if target.note else [])]
 
 
@@ -814,15 +825,15 @@ def _notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     plan = sweep.plan
     notes = [f"Left out: {sentence}." for sentence in plan.left_out]
     notes += [
-        f"No figure at {place}, since the thread was disturbed in every sample: {', '.join(who)}. Not judged there."
+        f"No figure at {place}, since the thread was disturbed in every sample: {', '.join(who)}."
         for place, ticks in by_place(rows).items()
         if (who := [name for name in ticks if math.isnan(ticks[name])])
     ]
     dropped = sum(row.dropped for row in rows)
     if dropped:
         notes.append(
-            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or took "
-            "a page fault."
+            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out "
+            "or took a page fault."
         )
     noisy = sum(row.badge != "clean" for row in rows)
     notes.append(
