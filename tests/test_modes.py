@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from fastcksum import _core, kernels, lab
-from fastcksum.lab import _cells, _job, _placement
+from fastcksum.lab import _cells, _job, _placement, _sweep
 from fastcksum.lab._cells import Cell, Layout, draw_lengths, page_backing, set_sizes, set_stride, why_left_out
 from fastcksum.lab._host import Cache
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fastcksum import Kernel
 
 SETS = {"l2": 1 << 16, "l3": 1 << 20, "dram": 1 << 30}
 KIB, MIB = 1 << 10, 1 << 20
@@ -264,6 +266,19 @@ def test_a_placed_kernel_lies_where_it_was_put(tmp_path: Path) -> None:
         assert _core.partial(link.open(), b"\x01\x00\x02\x00", 0) % 0xFFFF == int.from_bytes(
             b"\3\0", sys.byteorder
         )
+
+
+def test_more_kernels_than_a_page_has_stretches_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def remember(kernel: Kernel, n: int, copy: int, start: int) -> list[_job.Link]:
+        asked.append(copy)
+        assert len(_placement.slots(n, copy, start)) == n == 100
+        return []
+
+    monkeypatch.setattr(_sweep, "links_of", remember)
+    _sweep._link_all(kernels()[:5], 100, 0)
+    assert asked == [0, 1, 0, 1, 0]
 
 
 @pytest.mark.needs_tool("gcc")

@@ -32,7 +32,7 @@ from ._cells import (
 from ._compile import CompileError
 from ._host import Host, host, timer_facts
 from ._job import MARGIN, Job, Link
-from ._placement import links_of
+from ._placement import SLOTS, links_of
 from ._progress import Progress, reporting
 
 if TYPE_CHECKING:
@@ -362,11 +362,16 @@ def _run_jobs(job: Job, processes: int, progress: Progress | None) -> list[_job.
 def _link_all(chosen: Sequence[Kernel], placements: int, seed: int) -> tuple[dict[str, list[Link]], str]:
     """The links of each kernel at so many places; one of each, and why, where there is no compiler.
 
-    Each kernel has a stretch of places of its own, so that no two are compared at equal places only.
+    Each kernel has a stretch of places of its own, so that no two are compared at equal places only; where a page has
+    not enough of them for all, the first ones are taken again.
     """
     if placements > 1:
+        stretches = max(SLOTS // placements, 1)
         try:
-            return {kernel.name: links_of(kernel, placements, i, seed) for i, kernel in enumerate(chosen)}, ""
+            return {
+                kernel.name: links_of(kernel, placements, i % stretches, seed)
+                for i, kernel in enumerate(chosen)
+            }, ""
         except CompileError as error:
             note = f"{placements} placements were asked for: {str(error).splitlines()[0]}"
     else:
