@@ -11,9 +11,9 @@
  *
  * Counted from n - 1, the last part is never empty, and nothing at p + n is touched. All of it is one chain of additions
  * with carry (two side by side above 32 bytes), and the last carry goes straight into the fold: the upper half of the
- * 64-bit sum is rotated down (rorx, of BMI2, leaves the flags alone) and added to the lower half with that carry, and the carry of
- * this once more. No second carry can follow: what wraps is at most 2^32 - 1 + 2^32 - 1 + 1 - 2^32 = 2^32 - 1 only if
- * both halves and the carry were at their largest, and a chain that carried leaves at most 2^64 - 2.
+ * 64-bit sum is rotated down (rorx, of BMI2, leaves the flags alone) and added to the lower half with that carry, and
+ * the carry of this once more. The last addition cannot carry: it would have to meet 2^32 - 1, left over from two halves
+ * of 2^32 - 1 and a carry, but a chain that carried leaves at most 2^64 - 2. And the 32 bits are 0 only if all was.
  *
  * What lost: a jump table with straight code for each length (fastest on AMD Zen 3 with one length; one mispredicted
  * jump, 20 to 27 ticks, with mixed ones); one masked vector load of it all (as fast with independent calls, but twice as

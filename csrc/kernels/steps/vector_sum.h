@@ -65,8 +65,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_keep_first(VS_VECTOR v, size_t
 }
 
 /*
- * The tail without a masked load, for n >= VS_WIDTH + 1: the last VS_WIDTH bytes of the whole words of the buffer, of
- * which those are cleared that belong to earlier vectors. An odd last byte is added to *sum.
+ * The tail without a masked load, where n, or what lies before p in the buffer, is at least VS_WIDTH + 1 bytes: the last
+ * VS_WIDTH bytes of the buffer's whole words, of which those are cleared that belong to earlier vectors. An odd last
+ * byte is added to *sum.
  */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_tail(const unsigned char *p, size_t n, uint64_t *sum)
 {
