@@ -8,9 +8,9 @@
  * From 2 KiB on the averaging tree, two operations a vector instead of three, on aligned loads (steps/vector_sum.h has
  * the arithmetic of both). From 1 MiB on, beyond the second-level cache of most CPUs that lack AVX-512, four streams.
  *
- * Lanes: a step adds at most 2 * 65535 = 131070 to a lane, and takes 2^16 off which the accumulators hold beforehand; the
- * total of 128 KiB is below 2^32. The tree is flushed every 1024 trees of 16 vectors, 512 KiB, each word's sum then being
- * below 16 * 1024 * 65535 < 2^30.
+ * Lanes: a step adds at most 2 * 65535 = 131070 to a lane, and takes 2^16 off which the accumulators hold beforehand;
+ * the total of 128 KiB is below 2^32. The tree is flushed every 1024 trees of 16 vectors, 512 KiB, each word's sum
+ * then being below 16 * 1024 * 65535 < 2^30.
  *
  * Up to 128 bytes general registers (steps/short.h): chains of additions give the sum sooner than a vector's reduction.
  * There is no byte-masked load: the last vector of a buffer is the last 32 bytes of its whole words, and what

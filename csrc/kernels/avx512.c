@@ -1,17 +1,18 @@
 /*
- * avx512: 64 bytes a step without VNNI: flip the top bit of each word, multiply-and-add with ones, add; from 4 KiB on the
- * averaging tree, which has two operations a vector instead of three (steps/vector_sum.h has its arithmetic).
+ * avx512: 64 bytes a step without VNNI: flip the top bit of each word, multiply-and-add with ones, add; from 4 KiB on
+ * the averaging tree, which has two operations a vector instead of three (steps/vector_sum.h has its arithmetic).
  *
- * Lanes and classes of lengths are those of avx512_vnni; four accumulators instead of eight, as each waits one cycle for
- * the addition only. In the tree a lane of averages takes 65535 a tree of 16 vectors, and is flushed after 1024 trees,
- * 1 MiB: 16 * 1024 * 65535 < 2^30 for each of the two words of a lane.
+ * Lanes and classes of lengths are those of avx512_vnni; four accumulators instead of eight, as each waits one cycle
+ * for the addition only. In the tree a lane of averages takes 65535 a tree of 16 vectors, and is flushed after 1024
+ * trees, 1 MiB: 16 * 1024 * 65535 < 2^30 for each of the two words of a lane.
  *
- * The target of its functions names no VNNI: clang fuses the multiplication and the addition to vpdpwssd wherever it may.
+ * The target of its functions names no VNNI: clang fuses the multiplication and the addition to vpdpwssd wherever it
+ * may.
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks): multiply-and-add at 16 KiB 317 instead of 250; the
- * tree from 2 KiB on, 84 at 4 KiB instead of 79 and 52 at 2 KiB instead of 46; a tree that loads each vector once for
- * the sum and once for the average, as gcc would have it, 274 instead of 250 at 16 KiB. On AMD Zen 5 carry-save adders
- * (vpternlogd) lost to all of these, at 0.0152 cycles a byte instead of 0.0097.
+ * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks): multiply-and-add at 16 KiB 317 instead of 250;
+ * the tree from 2 KiB on, 84 at 4 KiB instead of 79 and 52 at 2 KiB instead of 46; a tree that loads each vector once
+ * for the sum and once for the average, as gcc would have it, 274 instead of 250 at 16 KiB. On AMD Zen 5 carry-save
+ * adders (vpternlogd) lost to all of these, at 0.0152 cycles a byte instead of 0.0097.
  */
 #include "kernels/kernel.h"
 

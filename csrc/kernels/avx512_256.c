@@ -2,9 +2,9 @@
  * avx512_256: AVX-512's masked loads on 256-bit vectors, for cores that lower their clock for 512-bit ones (Skylake-X,
  * Cascade Lake and Cooper Lake: see cpu.c), for two milliseconds and more of all that runs beside the checksum.
  *
- * 32 bytes a step: flip the top bit of each word, multiply-and-add with ones, add; the averaging tree from 2 KiB on. Lanes
- * and flushes are avx2's: a step adds at most 131070 to a lane, the total of up to 128 KiB is below 2^32, the tree is
- * flushed every 1024 trees of 16 vectors, 512 KiB.
+ * 32 bytes a step: flip the top bit of each word, multiply-and-add with ones, add; the averaging tree from 2 KiB on.
+ * Lanes and flushes are avx2's: a step adds at most 131070 to a lane, the total of up to 128 KiB is below 2^32, the
+ * tree is flushed every 1024 trees of 16 vectors, 512 KiB.
  *
  * It differs from avx2 in the lengths up to 128: the last 1 to 8 bytes of 32 come from a masked load, so that no length
  * has a branch of its own (mixed lengths of 1 to 32 bytes: 6.7 ticks instead of 10.2), and 65 to 128 bytes are four

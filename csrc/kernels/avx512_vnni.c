@@ -5,9 +5,9 @@
  *     v ^ 0x8000...        w0 - 2^15  w1 - 2^15  w2 - 2^15     the same bits read as signed words
  *     vpdpwssd acc, , 1    acc + w0 + w1 - 2^16  ...           32-bit lanes
  *
- * Lanes: a step adds at most 2 * 65535 = 131070 to a lane and takes 2^16 off, which the accumulators hold beforehand: the
- * number of steps is known (steps/vector_sum.h). Up to 128 KiB the total of all words is below 2^32, so no lane can
- * overflow on the way down to two numbers; longer buffers are widened and flushed every 16384 vectors, 1 MiB:
+ * Lanes: a step adds at most 2 * 65535 = 131070 to a lane and takes 2^16 off, which the accumulators hold beforehand:
+ * the number of steps is known (steps/vector_sum.h). Up to 128 KiB the total of all words is below 2^32, so no lane
+ * can overflow on the way down to two numbers; longer buffers are widened and flushed every 16384 vectors, 1 MiB:
  * 16384 * 131070 < 2^31. The 64-bit total of the flushes would wrap after 2^49 bytes.
  *
  * Classes of lengths, chosen so that few tests are made and nothing after them depends on the length:
@@ -15,19 +15,20 @@
  *     33..64    general registers; 40, an IPv6 header, has a test of its own, which costs only this class
  *     65..128   one vector and a masked one, split into halves of 64-bit lanes
  *     129..256, 257..512, 513..1024   four, eight, twelve or sixteen vectors, missing ones read from zeros
- *     1025..    loads aligned, eight vectors a round on eight accumulators, the rest as before; from 2 MiB on four streams
+ *     1025..    loads aligned, eight vectors a round on eight accumulators, the rest as before; from 2 MiB four streams
  *
  * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks; gcc 12):
  *     four accumulators instead of eight     227 at 16 KiB instead of 204: the dot product takes 5 cycles (Zen 5: 4)
  *     unaligned loads                        168 at 9000 bytes from an odd address instead of 126
  *     multiply-and-add (avx512)              317 at 16 KiB, with the averaging tree 240
  *     unpacking to 64-bit lanes (VPP)        382 at 16 KiB; 6.0 at 20 bytes instead of 4.8
- *     a masked vector for 1..64 bytes        as fast with independent calls, 19 instead of 11 when one waits for the sum
+ *     a masked vector for 1..64 bytes        as fast with independent calls; 19 instead of 11 when one waits
  *     general registers for 65..128          8.9 at 100 bytes instead of 6.2, though 15 instead of 20 when one waits
  *     256-bit loads for 65..128              7.0 instead of 6.2, and no sooner
  *     constants as the compiler makes them   9.9 at 256 bytes instead of 8.7: three broadcasts from general registers
- * Two dot products of bytes instead of flip and dot product are as many operations, and twice as slow on AMD Zen 5, where
- * only two of the four vector pipes multiply. Four streams gain nothing at 1 MiB, in an Intel core's second-level cache.
+ * Two dot products of bytes instead of flip and dot product are as many operations, and twice as slow on AMD Zen 5,
+ * where only two of the four vector pipes multiply. Four streams gain nothing at 1 MiB, in an Intel core's
+ * second-level cache.
  */
 #include "kernels/kernel.h"
 

@@ -6,9 +6,9 @@
  * is the whole sum of 16 bytes in one operation, without the bias that the signed multiplications of x86 need. Four
  * accumulators, as it takes two to four cycles and cores do one or two of them a cycle.
  *
- * Why no lane overflows: a vector adds at most 2 * 65535 = 131070 to a lane, so 32768 vectors add at most 32768 * 131070
- * = 4294901760 < 2^32 to a lane of all four accumulators together. Each block of so many, 512 KiB, is widened to 64 bits
- * and added to the total with end-around carry.
+ * Why no lane overflows: a vector adds at most 2 * 65535 = 131070 to a lane, so 32768 vectors add at most 32768 *
+ * 131070 = 4294901760 < 2^32 to a lane of all four accumulators together. Each block of so many, 512 KiB, is widened
+ * to 64 bits and added to the total with end-around carry.
  *
  * Below 64 bytes, and for the last bytes, 64-bit words in general registers: each is an adds and an adc that no
  * other waits for long. A vector for a rest of 16 bytes would wait for its reduction (addv, six cycles and more).

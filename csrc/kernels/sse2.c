@@ -1,9 +1,10 @@
 /*
  * sse2: 16 bytes a step, for x86-64 CPUs without AVX2: those before 2013, and emulators.
  *
- * As avx2, on vectors of half the width and without BMI2: flip the top bit of each word, multiply-and-add with ones, add;
- * from 1 KiB on the averaging tree. A step adds at most 131070 to a lane, the total of up to 128 KiB is below 2^32, and
- * the tree is flushed every 1024 trees of 16 vectors, 256 KiB: all bounds are in vectors, whatever their width.
+ * As avx2, on vectors of half the width and without BMI2: flip the top bit of each word, multiply-and-add with ones,
+ * add; from 1 KiB on the averaging tree. A step adds at most 131070 to a lane, the total of up to 128 KiB is below
+ * 2^32, and the tree is flushed every 1024 trees of 16 vectors, 256 KiB: all bounds are in vectors, whatever their
+ * width.
  *
  * Up to 64 bytes general registers; 65 to 128 bytes are eight vectors without a branch.
  */

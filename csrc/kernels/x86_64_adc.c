@@ -1,24 +1,24 @@
 /*
  * x86_64_adc: general registers only: what may run where vectors may not, inside the Linux kernel.
  *
- * One add-with-carry a word is the least that 64-bit arithmetic needs, and cores can do two (Intel), two and a half (AMD
- * Zen 3) or four (Zen 5) of them a cycle, if they do not wait for each other: each carry is taken in by the next. So a
- * group of sixteen words is a chain of its own, begun by a move, which waits for nothing; only its result, and the carry
- * left in the flag, go into the total:
+ * One add-with-carry a word is the least that 64-bit arithmetic needs, and cores can do two (Intel), two and a half
+ * (AMD Zen 3) or four (Zen 5) of them a cycle, if they do not wait for each other: each carry is taken in by the next.
+ * So a group of sixteen words is a chain of its own, begun by a move, which waits for nothing; only its result, and
+ * the carry left in the flag, go into the total:
  *
  *     mov (p), part;  add 8(p), part;  adc 16(p), part ...  adc 120(p), part;  adc part, total;  adc $0, total
  *
- * and the core works on the next group meanwhile. The carries are complete: a chain that carried leaves part at 2^64 - 2
- * at most, and the last adc cannot carry out (see cksum_add64).
+ * and the core works on the next group meanwhile. The carries are complete: a chain that carried leaves part at 2^64 -
+ * 2 at most, and the last adc cannot carry out (see cksum_add64).
  *
  * On Intel the two ports that can do adc are then busy and the others idle, and a third load a cycle is free. So each
  * group has 32 bytes more, as eight 32-bit words that are added to a 64-bit sum without carries: it takes 8 * 2^32 a
  * group and would wrap after 2^29 groups, 80 GiB; it is closed into the total every 2^24.
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks), at 16 KiB: adc alone 707 instead of 606; the two
- * chains of 32 bytes of Linux 6.5 818; adcx and adox 828. Below 512 bytes it is chains of 64 bytes: at 256, groups with
- * 32-bit words take 17.7 instead of 15.3, as one waits for more ends of chains. Up to 128 bytes there is nothing to be gained
- * but from branches (steps/short.h).
+ * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks), at 16 KiB: adc alone 707 instead of 606; the
+ * two chains of 32 bytes of Linux 6.5 818; adcx and adox 828. Below 512 bytes it is chains of 64 bytes: at 256, groups
+ * with 32-bit words take 17.7 instead of 15.3, as one waits for more ends of chains. Up to 128 bytes there is nothing
+ * to be gained but from branches (steps/short.h).
  */
 #include "kernels/kernel.h"
 

@@ -59,9 +59,9 @@ void test_thresholds(void)
 }
 
 /*
- * Words of which every rounded average of a tree of 16 vectors rounds up, on each of its levels: the number of bits set
- * in the vector's place in the tree. The excess of the averages then is the largest possible, 32 a tree, and it reaches a
- * whole wrap of a word if lanes are flushed one block too late.
+ * Words of which every rounded average of a tree of 16 vectors rounds up, on each of its levels: the number of bits
+ * set in the vector's place in the tree. The excess of the averages then is the largest possible, 32 a tree, and it
+ * reaches a whole wrap of a word if lanes are flushed one block too late.
  */
 static void fill_for_rounding(const struct guarded *guarded, size_t width)
 {

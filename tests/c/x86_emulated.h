@@ -1,8 +1,9 @@
 /*
  * x86_emulated.h: the x86 vector intrinsics in portable C, so that every vector kernel can be run on every machine.
  *
- * SIMDe (package simde-py on PyPI) has them, but for the byte-masked loads. Those are here, byte by byte: a kernel whose
- * mask has one bit too many dies on a guard page, or is reported by AddressSanitizer, which does not look into real ones.
+ * SIMDe (package simde-py on PyPI) has them, but for the byte-masked loads. Those are here, byte by byte: a kernel
+ * whose mask has one bit too many dies on a guard page, or is reported by AddressSanitizer, which does not look into
+ * real ones.
  */
 #ifndef CKSUM_TESTS_X86_EMULATED_H
 #define CKSUM_TESTS_X86_EMULATED_H

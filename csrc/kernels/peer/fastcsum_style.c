@@ -3,8 +3,8 @@
  *
  * adcx propagates a carry through CF only and adox through OF only, so two additions a cycle can be chained where adc
  * alone allows one. 128 bytes a step, the chains alternating in units of 64 bytes; each chain takes its own last carry
- * back in at the end of the step, since the loop's counter needs the flags. Then at most one step each of 64, 32, 16 and
- * 8 bytes.
+ * back in at the end of the step, since the loop's counter needs the flags. Then at most one step each of 64, 32, 16
+ * and 8 bytes.
  */
 #include "kernels/kernel.h"
 

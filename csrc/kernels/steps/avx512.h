@@ -51,8 +51,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t wide_sum_of_lanes(__m512i lanes)
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE __m512i vs_tail(const unsigned char *p, size_t n, uint64_t *sum);
 
 /*
- * The last ((n - 1) & 63) + 1 of the n bytes at p, which begin at p + at: by a masked load, or without one at the end of
- * a page. The load's address is hidden from the compiler, so that it is not made dependent on the guard's: one cycle.
+ * The last ((n - 1) & 63) + 1 of the n bytes at p, which begin at p + at: by a masked load, or without one at the end
+ * of a page. The load's address is hidden from the compiler, so that it is not made dependent on the guard's: one
+ * cycle.
  */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE __m512i masked_tail(const unsigned char *p, size_t n, size_t at, uint64_t *sum)
 {

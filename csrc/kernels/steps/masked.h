@@ -23,8 +23,9 @@ CKSUM_INLINE bool reaches_next_page(const unsigned char *p, unsigned window)
 #define MASKED_TARGET "avx512f,avx512bw,avx512vl,bmi2"
 
 /*
- * A mask of the first n bytes: 1 <= n <= 64, and 1 <= n <= 32 for the narrow one. bzhi instead of a shift: on Intel, shifts
- * share two ports with the additions with carry, the conditional moves and the jumps of which short buffers consist.
+ * A mask of the first n bytes: 1 <= n <= 64, and 1 <= n <= 32 for the narrow one. bzhi instead of a shift: on Intel,
+ * shifts share two ports with the additions with carry, the conditional moves and the jumps of which short buffers
+ * consist.
  */
 #if CKSUM_X86_64 && !defined(CKSUM_EMULATE_X86)
 CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint64_t first_bytes(size_t n)

@@ -1,23 +1,24 @@
 /*
  * short.h: buffers of 1 to 128 bytes in general registers, without a branch that depends on the length.
  *
- * A packet header has 20 to 60 bytes: what counts is the time until the sum is there, and not to mispredict when lengths
- * mix. So a part that a length lacks is read from a block of zeros, by a conditional move of the address:
+ * A packet header has 20 to 60 bytes: what counts is the time until the sum is there, and not to mispredict when
+ * lengths mix. So a part that a length lacks is read from a block of zeros, by a conditional move of the address:
  *
  *     n = 27:   p[0..16)   two words, since n - 1 has bit 16
  *               p[16..24)  one word, since n - 1 has bit 8
  *               p[24..27)  the last 1 to 8 bytes
  *     n = 11:   zeros, zeros; p[0..8); p[8..11)
  *
- * Counted from n - 1, the last part is never empty, and nothing at p + n is touched. All of it is one chain of additions
- * with carry (two side by side above 32 bytes), and the last carry goes straight into the fold: the upper half of the
- * 64-bit sum is rotated down (rorx, of BMI2, leaves the flags alone) and added to the lower half with that carry, and the carry of
- * this once more. No second carry can follow: what wraps is at most 2^32 - 1 + 2^32 - 1 + 1 - 2^32 = 2^32 - 1 only if
- * both halves and the carry were at their largest, and a chain that carried leaves at most 2^64 - 2.
+ * Counted from n - 1, the last part is never empty, and nothing at p + n is touched. All of it is one chain of
+ * additions with carry (two side by side above 32 bytes), and the last carry goes straight into the fold: the upper
+ * half of the 64-bit sum is rotated down (rorx, of BMI2, leaves the flags alone) and added to the lower half with that
+ * carry, and the carry of this once more. The last addition cannot carry: it would have to meet 2^32 - 1, left over
+ * from two halves of 2^32 - 1 and a carry, but a chain that carried leaves at most 2^64 - 2. And the 32 bits are 0
+ * only if all was.
  *
  * What lost: a jump table with straight code for each length (fastest on AMD Zen 3 with one length; one mispredicted
- * jump, 20 to 27 ticks, with mixed ones); one masked vector load of it all (as fast with independent calls, but twice as
- * long until the sum is there); a second test at 8 or 16 bytes (4 to 9 ticks with mixed lengths).
+ * jump, 20 to 27 ticks, with mixed ones); one masked vector load of it all (as fast with independent calls, but twice
+ * as long until the sum is there); a second test at 8 or 16 bytes (4 to 9 ticks with mixed lengths).
  */
 #ifndef CKSUM_KERNELS_STEPS_SHORT_H
 #define CKSUM_KERNELS_STEPS_SHORT_H

@@ -19,12 +19,12 @@
  * and, for the averaging tree, VS_TREES_FROM, VS_AVG16, VS_ADD16, VS_SUB32, VS_SLL32(v, bits), VS_SRL32(v, bits).
  *
  * A step is biased because the words are read as signed: w - 2^15 is w with its top bit flipped, and the
- * multiply-and-add of two signed words by 1 is the cheapest way to 32-bit lanes. Each step so takes 2^16 too little into
- * each lane, and as the number of steps is known beforehand, an accumulator starts at 2^16 times it: nothing is left to
- * correct, and steps that add zeros are as good as any.
+ * multiply-and-add of two signed words by 1 is the cheapest way to 32-bit lanes. Each step so takes 2^16 too little
+ * into each lane, and as the number of steps is known beforehand, an accumulator starts at 2^16 times it: nothing is
+ * left to correct, and steps that add zeros are as good as any.
  *
- * So no length needs a branch of its own: vectors that it lacks are read from a block of zeros, by a conditional move of
- * the address.
+ * So no length needs a branch of its own: vectors that it lacks are read from a block of zeros, by a conditional move
+ * of the address.
  */
 #include "kernels/steps/short.h"
 
@@ -65,8 +65,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_keep_first(VS_VECTOR v, size_t
 }
 
 /*
- * The tail without a masked load, for n >= VS_WIDTH + 1: the last VS_WIDTH bytes of the whole words of the buffer, of
- * which those are cleared that belong to earlier vectors. An odd last byte is added to *sum.
+ * The tail without a masked load, where n, or what lies before p in the buffer, is at least VS_WIDTH + 1 bytes: the
+ * last VS_WIDTH bytes of the buffer's whole words, of which those are cleared that belong to earlier vectors. An odd
+ * last byte is added to *sum.
  */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_tail(const unsigned char *p, size_t n, uint64_t *sum)
 {
@@ -175,8 +176,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
 #define VS_SUM_OF_ALL VS_OR(VS_SUM_OF_4, VS_ADD32(VS_SUM_OF_4, VS_ADD32(VS_ADD32(e, f), VS_ADD32(g, h))))
 
 /*
- * The longest buffer that is summed without widening. Its words' total is 65536 * 65535 < 2^32, so nothing overflows down
- * to a single lane; VS_TOTAL adds no more than a quarter of it in one lane, so a vector of an aligned head fits as well.
+ * The longest buffer that is summed without widening. Its words' total is 65536 * 65535 < 2^32, so nothing overflows
+ * down to a single lane; VS_TOTAL adds no more than a quarter of it in one lane, so a vector of an aligned head fits
+ * as well.
  */
 #define VS_LONGEST_TOTAL 131072u
 
@@ -214,9 +216,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_average_of_8(const unsigned ch
 }
 
 /*
- * Vectors of a tree, and trees for which the excess of the rounded averages stays below a word: one rounding adds at most
- * half a unit of its result, which is one unit of the sum on the first level (8 of them), two on the second (4), four
- * (2), eight (1): 32 a tree of 16, and 1024 * 32 = 32768 < 65536.
+ * Vectors of a tree, and trees for which the excess of the rounded averages stays below a word: one rounding adds at
+ * most half a unit of its result, which is one unit of the sum on the first level (8 of them), two on the second (4),
+ * four (2), eight (1): 32 a tree of 16, and 1024 * 32 = 32768 < 65536.
  */
 #define VS_TREE 16u
 #define VS_FLUSH_TREES 1024u
@@ -382,7 +384,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
     return cksum_fold64(cksum_add64(inner << rotation | inner >> (-rotation & 63), sum));
 }
 
-/* n > 2 * VS_WIDTH, or 4 * VS_WIDTH where that is 64. Each test costs longer buffers a little, and mixed ones a miss. */
+/* n > 2 * VS_WIDTH, or 4 * VS_WIDTH where that is 64. Each test costs longer buffers a little, mixed ones a miss. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum(const unsigned char *p, size_t n, uint32_t sum)
 {
     if (VS_WIDTH > 16 && CKSUM_LIKELY(n <= 4 * VS_WIDTH)) {
