@@ -16,10 +16,11 @@ import pandas as pd
 import pytest
 from made_up_sweep import HOST, cell, facts, samples_of, sweep_of
 from matplotlib.collections import PolyCollection, QuadMesh
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from fastcksum.lab import Comparison, Ratio, Trace, TraceRow, concat, plot, published
+from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
 from fastcksum.lab._cells import Cell
 
 if TYPE_CHECKING:
@@ -84,6 +85,47 @@ def traced() -> Trace:
     return Trace(rows, 10.0, {40: 7, 1500: 1}, 1024, HOST)
 
 
+def build(kernel: str, flags: str, target: str, **more: Any) -> MatrixRow:
+    """A scalar build that was timed: 40 ticks at 20 bytes, 400 at 1500."""
+    row = MatrixRow(
+        kernel=kernel,
+        compiler="gcc 12.2.0",
+        flags=flags,
+        target=target,
+        frame_pointer=False,
+        vectorised=False,
+        vector_bits=0,
+        code_bytes=100,
+        code_sha256="ab",
+        ticks=(40.0, 400.0),
+        status="timed",
+        note="",
+    )
+    return row._replace(**more)
+
+
+def built() -> Matrix:
+    """Two kernels, -O2 scalar, -O3 of 256 and 512 bits; the last was not run, one with the frame pointer kept."""
+    rows = []
+    for name in KERNELS:
+        rows += [
+            build(name, "-O2", "x86-64"),
+            build(name, "-O2", "x86-64-v4", status="not built", ticks=(None, None), vector_bits=None),
+            build(name, "-O3", "x86-64", vectorised=True, vector_bits=256, ticks=(5.25, 61.5)),
+            build(
+                name,
+                "-O3",
+                "x86-64-v4",
+                vectorised=True,
+                vector_bits=512,
+                status="not run",
+                ticks=(None, None),
+            ),
+            build(name, "-O2", "x86-64", frame_pointer=True, ticks=(77.0, 1777.0)),
+        ]
+    return Matrix(tuple(rows), (20, 1500), 0, made_up(), HOST)
+
+
 def texts(figure: Figure) -> str:
     """All words of a picture."""
     figure.draw_without_rendering()
@@ -141,6 +183,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "offset_map": lambda: plot.offset_map(made_up(sizes=SIZES[:3], offsets=(*range(64), 4090))),
     "placement_strip": lambda: plot.placement_strip(placed()),
     "cache_staircase": lambda: plot.cache_staircase(steps("hot", "l2", "l3", "dram"), size=1500),
+    "compiler_matrix": lambda: plot.compiler_matrix(built()),
     "published_and_measured": lambda: plot.published_and_measured(theirs("dpdk"), made_up(), KERNELS),
     "cost_breakdown": lambda: plot.cost_breakdown(traced()),
     "across_hosts": lambda: plot.across_hosts(concat([made_up(), made_up()])),
@@ -170,6 +213,7 @@ UNITS = {
     "across_hosts": "core cycles per byte (estimated)",
     "placement_strip": "TSC cycles per call",
     "ticks_per_call": "TSC cycles per call",
+    "compiler_matrix": "TSC cycles per call",
 }
 
 
@@ -384,6 +428,61 @@ def test_a_staircase_has_its_steps_in_order() -> None:
     assert (low, high) == pytest.approx(sorted(ours))
 
 
+def cells_of(axes: Axes) -> dict[tuple[float, float], tuple[str, bool, str]]:
+    """(column, row) -> (shade, whether it is hatched, its words) of a matrix."""
+    words = {
+        (text.get_position()[0] - 0.5, text.get_position()[1] - 0.5): text.get_text() for text in axes.texts
+    }
+    return {
+        patch.get_xy(): (
+            to_hex(patch.get_facecolor()).upper(),
+            bool(patch.get_hatch()),
+            words[patch.get_xy()],
+        )
+        for patch in axes.patches
+        if isinstance(patch, Rectangle)
+    }
+
+
+def test_a_matrix_shows_width_ticks_and_what_was_not_run() -> None:
+    figure = plot.compiler_matrix(built())
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(KERNELS)
+    assert cells_of(figure.axes[1]) == {
+        (0, 0): (plot.WIDTHS[0][0], False, "400"),
+        (1, 0): ("#FFFFFF", False, "not built"),
+        (0, 1): (plot.WIDTHS[256][0], False, "61.5"),
+        (1, 1): (plot.WIDTHS[512][0], True, ""),
+    }
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
+        "gcc 12.2.0 -O2",
+        "gcc 12.2.0 -O3",
+    ]
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["x86-64", "v4"]
+    words = texts(figure)
+    assert "TSC cycles per call of 1,500 bytes" in words
+    assert {"scalar", "256-bit", "512-bit", "not run here"} <= set(words.splitlines())
+    assert "128-bit vectors" not in words
+    assert "frame pointer omitted" in words.replace("\n", " ")
+
+
+def test_a_matrix_of_another_size_and_frame_pointer() -> None:
+    assert cells_of(plot.compiler_matrix(built(), size=20).axes[0])[0, 1][2] == "5.25"
+    kept = plot.compiler_matrix(built(), frame_pointer=True)
+    assert cells_of(kept.axes[0]) == {(0, 0): (plot.WIDTHS[0][0], False, "1,777")}
+    assert "frame pointer kept" in texts(kept).replace("\n", " ")
+
+
+def test_a_matrix_of_which_nothing_could_be_run() -> None:
+    matrix = dataclasses.replace(built(), sweep=None)
+    assert "nothing could be run here" in texts(plot.compiler_matrix(matrix))
+
+
+def test_shades_get_darker_with_the_width() -> None:
+    known = [lightness(shade) for bits, (shade, _) in plot.WIDTHS.items() if bits is not None]
+    assert list(plot.WIDTHS)[1:] == [0, 128, 256, 512]
+    assert all(wide < narrow - 0.1 for narrow, wide in pairwise(known))
+
+
 def test_published_figures_are_drawn_as_published() -> None:
     left, right = plot.published_and_measured(theirs("dpdk"), made_up(), KERNELS).axes
     clang = labelled(left)["clang 21.1.6 after"]
@@ -445,6 +544,7 @@ def test_the_caption_tells_placements_mode_and_the_compilers_of_the_kernels() ->
         (lambda: plot.placement_strip(made_up()), "one placement only"),
         (lambda: plot.placement_strip(placed(), sizes=(20, 30)), "one to four of 20, 100, not 20, 30"),
         (lambda: plot.placement_strip(placed(), sizes=()), "one to four"),
+        (lambda: plot.compiler_matrix(built(), size=21), "21 bytes are not in the matrix; there is 20, 1500"),
         (lambda: plot.cache_staircase([], size=20), "there is no sweep to draw"),
         (lambda: plot.cache_staircase([made_up()], size=30), "30 bytes were not measured from hot"),
         (lambda: plot.cache_staircase([made_up(cache="cold")], size=20), "cache 'cold' is no step"),

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib.style
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from ._compare import Comparison
@@ -28,11 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
-    from matplotlib.axes import Axes
+    from matplotlib.artist import Artist
     from matplotlib.axis import Axis
 
     from ._compare import Ratio
     from ._host import Host
+    from ._matrix import Matrix, MatrixRow
     from ._trace import Trace
 
 # Okabe and Ito, Color Universal Design (2008): told apart with any colour vision; yellow is left out, it fades in print.
@@ -46,6 +49,14 @@ DOTS: Final = 150  # an inch: sharp on a fine screen and in print, at the same w
 STEPS: Final = ("hot", "l2", "l3", "dram")
 # A difference that no sweep resolves, whatever its own spread says: minima of quiet runs repeat within 2 %.
 LEAST_NOISE: Final = 0.02
+# Bits of the packed additions of a build -> its shade, the wider the darker, and what it is called.
+WIDTHS: Final = {
+    None: ("#FFFFFF", "width unknown"),
+    0: ("#F2F2F2", "scalar"),
+    128: ("#C6DDF0", "128-bit vectors"),
+    256: ("#7FB2DA", "256-bit"),
+    512: ("#2F7EBB", "512-bit"),
+}
 # More markers than this on a line run into each other.
 MANY_SIZES: Final = 40
 # Offsets further apart than this are not drawn side by side.
@@ -109,7 +120,10 @@ def cycles_per_byte(
         _mark_caches(axes, sweep.host, frame["size"].max())
         axes.set_ylabel(f"{tick_name(sweep.host.unit)} per byte")
         _head(figure, title or f"Cost per byte, {_alignment(offset)}", axes)
-        _caption(figure, f"{_host_line(sweep, names)}. Line: minimum; band: first to third quartile.")
+        _caption(
+            figure,
+            f"{_host_line(sweep, names)}. Line: minimum; band: first to third quartile.",
+        )
     return figure
 
 
@@ -175,8 +189,8 @@ def before_after(
         _head(figure, title or f"What the change gains, {_alignment(offset)}", axes)
         sure = f"{first.confidence:.0%} intervals over {first.units} placements and processes, together for all cells"
         hollow = "hollow: no difference resolved"
-        names = [name for each in labelled.values() for name in (each.a, each.b)]
-        _caption(figure, f"{_host_line(first.sweep, names)}. {sure}; {hollow}.")
+        compilers = [name for each in labelled.values() for name in _compilers(each.sweep, (each.a, each.b))]
+        _caption(figure, f"{_conditions(first.sweep, compilers)}. {sure}; {hollow}.")
     return figure
 
 
@@ -216,7 +230,8 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
         )
         _head(figure, title or "Cost at each offset by that at offset 0")
         _caption(
-            figure, f"{_host_line(sweep, names)}. Ratio of minima; white: within the noise; dot: faster."
+            figure,
+            f"{_host_line(sweep, names)}. Ratio of minima; white: within the noise; dot: faster.",
         )
     return figure
 
@@ -304,7 +319,61 @@ def cache_staircase(
             title or f"Where the bytes come from: blocks of {size:,} bytes, {_alignment(offset)}",
             axes,
         )
-        _caption(figure, f"{_host_line(steps[0][0], names)}. Line: minimum; band: first to third quartile.")
+        _caption(
+            figure,
+            f"{_host_line(steps[0][0], names)}. Line: minimum; band: first to third quartile.",
+        )
+    return figure
+
+
+def compiler_matrix(
+    matrix: Matrix, *, size: int | None = None, frame_pointer: bool | None = None, title: str | None = None
+) -> Figure:
+    """Every build of every kernel at one size: how wide its vectors are by the shade, its ticks a call in the cell.
+
+    A panel a kernel; compilers and flags below each other, targets beside each other. A hatched cell was built but not
+    run, since this CPU lacks what it needs; an empty one was not built or is wrong. size: None is the largest of the
+    matrix. frame_pointer: None takes the first that the matrix has. ValueError for a size that isn't in it.
+    """
+    size = max(matrix.sizes) if size is None else size
+    if size not in matrix.sizes:
+        raise ValueError(f"{size} bytes are not in the matrix; there is {_listed(matrix.sizes)}")
+    keeps = matrix.rows[0].frame_pointer if frame_pointer is None else frame_pointer
+    rows = [row for row in matrix.table() if row.frame_pointer == keeps]
+    builds = list(dict.fromkeys((row.compiler, row.flags) for row in rows))
+    targets = list(dict.fromkeys(row.target for row in rows))
+    names = list(dict.fromkeys(row.kernel for row in rows))
+    with _picture(height=1.9 + 0.27 * len(builds)) as figure:
+        panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+        for axes, name in zip(panels, names, strict=True):
+            for row in (row for row in rows if row.kernel == name):
+                place = targets.index(row.target), builds.index((row.compiler, row.flags))
+                _draw_build(axes, *place, row, row.ticks[matrix.sizes.index(size)])
+            axes.set_title(name, loc="left")
+            axes.set_xlim(0, len(targets))
+            axes.set_xticks(
+                np.arange(len(targets)) + 0.5, [target.removeprefix("x86-64-") or "-" for target in targets]
+            )
+            axes.set_xlabel("-march=  (v2: x86-64-v2 ...)")
+            axes.grid(visible=False)
+        panels[0].set_yticks(
+            np.arange(len(builds)) + 0.5, [f"{compiler} {flags}" for compiler, flags in builds]
+        )
+        panels[0].set_ylim(len(builds), 0)
+        unit = tick_name(matrix.host.unit)
+        shown = {row.vector_bits for row in rows if row.status in {"timed", "not run"}}
+        keys = [
+            Patch(facecolor=shade, edgecolor="0.6", label=label)
+            for bits, (shade, label) in WIDTHS.items()
+            if bits in shown
+        ]
+        if any(row.status == "not run" for row in rows):
+            keys.append(Patch(facecolor="white", edgecolor="0.4", hatch="////", label="not run here"))
+        _head(figure, title or f"{unit} per call of {size:,} bytes, by build", keys)
+        pointer = {True: "kept", False: "omitted", None: "as the compiler likes"}[keeps]
+        nothing = f"{_machine(matrix.host)}; nothing could be run here"
+        how = nothing if matrix.sweep is None else _conditions(matrix.sweep, [])
+        _caption(figure, f"{how}; frame pointer {pointer}.")
     return figure
 
 
@@ -328,7 +397,7 @@ def published_and_measured(
         raise ValueError(f"nothing was published for offset {offset}; there is 0 (aligned) and 1 (unaligned)")
     ours = _fixed_sizes(sweep, offset)
     names = _chosen(ours, kernels)
-    with _picture() as figure:
+    with _picture(height=5.2) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         # The published byte column has two decimals; the block column divided by the size has more.
         lines = theirs.groupby(["compiler", "phase"], sort=False)
@@ -344,8 +413,16 @@ def published_and_measured(
             (right, ours["size"], "measured here"),
         ):
             _size_axis(axes, sizes, share=0.16)
-            axes.set_title(name, loc="left")
-            axes.legend(loc="upper right")
+            key = len(axes.get_legend_handles_labels()[1])
+            axes.legend(
+                loc="lower left",
+                bbox_to_anchor=(0, 1),
+                ncols=2 if key > 4 else 1,
+                title=name,
+                title_fontsize=11,
+                alignment="left",
+                borderaxespad=0,
+            )
         _log_axis(left)
         left.set_ylabel(f"{tick_name(sweep.host.unit)} per byte")
         _head(figure, title or f"Published and measured, {_alignment(offset)}")
@@ -435,9 +512,12 @@ def _picture(height: float = PAGE[1]) -> Iterator[Picture]:
         yield Picture(figsize=(PAGE[0], height), layout="constrained")
 
 
-def _head(figure: Figure, title: str, labelled: Axes | None = None) -> None:
+def _head(figure: Figure, title: str, labelled: Axes | Sequence[Artist] = ()) -> None:
     """The title, and below it the legend of the axes in as many columns as its labels leave room for."""
-    handles, labels = labelled.get_legend_handles_labels() if labelled else ([], [])
+    if isinstance(labelled, Axes):
+        handles, labels = labelled.get_legend_handles_labels()
+    else:
+        handles, labels = list(labelled), [str(each.get_label()) for each in labelled]
     if not labels:
         figure.suptitle(title, x=0.01, ha="left")
         return
@@ -470,11 +550,19 @@ def _machine(host: Host) -> str:
     return f"{host.cpu}, {where}"
 
 
+def _compilers(sweep: Sweep, kernels: Sequence[str]) -> list[str]:
+    """What built each of these kernels: their own compiler, or the extension's."""
+    facts = [each for each in sweep.plan.kernels if each["name"] in kernels]
+    return [each.get("compiler") or sweep.host.compiler for each in facts]
+
+
 def _host_line(sweep: Sweep, kernels: Sequence[str]) -> str:
-    """Host, what built the kernels, the unit, and how a figure came about."""
+    return _conditions(sweep, _compilers(sweep, kernels))
+
+
+def _conditions(sweep: Sweep, compilers: Sequence[str]) -> str:
+    """Host, compilers, the unit, and how a figure came about."""
     host, plan = sweep.host, sweep.plan
-    facts = [each for each in plan.kernels if each["name"] in kernels]
-    compilers = ", ".join(dict.fromkeys(each.get("compiler") or host.compiler for each in facts))
     ways = {(cell.mode, cell.cache, cell.form) for cell in plan.cells}
     way = "".join(f"; {' '.join(way)}" for way in ways - {("throughput", "hot", "plain")} if len(ways) == 1)
     units = plan.placements * plan.processes
@@ -483,11 +571,12 @@ def _host_line(sweep: Sweep, kernels: Sequence[str]) -> str:
         figures = f"medians over {units} placements and processes of the minima of {plan.rounds_done} rounds"
         if plan.processes == 1:
             figures = f"medians over {units} placements of the minima of {plan.rounds_done} rounds"
-    return f"{_machine(host)}; {compilers}; {tick_name(host.unit)} at {host.hz / 1e6:.0f} MHz{way}; {figures}"
+    clock = f"{tick_name(host.unit)} at {host.hz / 1e6:.0f} MHz{way}"
+    return "; ".join(filter(None, [_machine(host), ", ".join(dict.fromkeys(compilers)), clock, figures]))
 
 
 def _styles() -> Any:
-    """Endless colour, line style and marker, no two of the first 28 alike."""
+    """Endless colour, line style and marker: no two of the first 56 alike, nor of the first 8 in print without colour."""
     return (
         {"color": colour, "linestyle": line, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
         for colour, line, marker in zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False)
@@ -739,6 +828,32 @@ def _draw_map(axes: Axes, ratios: pd.DataFrame, noise: float, limit: float) -> A
     axes.set_yticks(np.arange(len(ratios)) + 0.5, [f"{size:,}" for size in ratios.index])
     axes.grid(visible=False)
     return mesh
+
+
+# Builds
+
+
+def _draw_build(axes: Axes, x: int, y: int, row: MatrixRow, ticks: float | None) -> None:
+    """One cell: its shade by the width of the vectors, its ticks, or why there are none."""
+    not_run = row.status == "not run"
+    shade = WIDTHS.get(row.vector_bits, WIDTHS[None])[0] if row.status in {"timed", "not run"} else "#FFFFFF"
+    cell = Rectangle((x, y), 1, 1, facecolor=shade, edgecolor="0.6", linewidth=0.5)
+    if not_run:
+        cell.set_hatch("////")
+    axes.add_patch(cell)
+    words = (
+        ""
+        if not_run
+        else row.status
+        if ticks is None
+        else f"{ticks:.3g}"
+        if ticks < 1000
+        else f"{ticks:,.0f}"
+    )
+    dark = row.vector_bits is not None and row.vector_bits >= 512
+    axes.text(
+        x + 0.5, y + 0.5, words, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+    )
 
 
 # Placements and caches
