@@ -14,6 +14,7 @@ from ._compare import Comparison, Ratio, compare
 from ._compile import CompiledKernel, CompileError, compile_kernel, kernel_source
 from ._counters import Counters, Counts, count
 from ._host import Host, host
+from ._installed import dpdk_test, installed, not_installed
 from ._matrix import Matrix, MatrixRow, matrix
 from ._race import Race, race
 from ._sweep import Plan, Row, Samples, Sweep, measure, sweep
@@ -46,10 +47,13 @@ __all__ = [
     "compile_kernel",
     "concat",
     "count",
+    "dpdk_test",
     "host",
+    "installed",
     "kernel_source",
     "matrix",
     "measure",
+    "not_installed",
     "published",
     "race",
     "read_dpdk_table",
