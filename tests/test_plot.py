@@ -20,8 +20,10 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+from fastcksum.capture import Capture, Report, verify
 from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
 from fastcksum.lab._cells import Cell
+from fastcksum.packets import fill_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,6 +178,16 @@ def modes() -> Figure:
     )
 
 
+def judged() -> Report:
+    """The verdicts on one packet with a right and one with a wrong IPv4 header, no transport."""
+    good = fill_checksums(bytes.fromhex("4500001400010000400600000a0000010a000002"))
+    data = good + good[:10] + b"\0\1" + good[12:]
+    offsets, lengths = np.array([0, 20]), np.array([20, 20], np.uint32)
+    times, links = np.zeros(2, "M8[ns]"), np.full(2, 101, np.uint16)
+    return verify(Capture(data, offsets, lengths, lengths, times, links))
+
+
+COSTS = {"ours": 40.0, "theirs": 2000.0}
 PICTURES: dict[str, Callable[[], Figure]] = {
     "cycles_per_byte": lambda: plot.cycles_per_byte(made_up((*KERNELS, "load_only_sse2", "nothing"))),
     "ticks_per_call": modes,
@@ -186,6 +198,10 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "compiler_matrix": lambda: plot.compiler_matrix(built()),
     "published_and_measured": lambda: plot.published_and_measured(theirs("dpdk"), made_up(), KERNELS),
     "cost_breakdown": lambda: plot.cost_breakdown(traced()),
+    "verdicts": lambda: plot.verdicts(judged()),
+    "cost_per_packet": lambda: plot.cost_per_packet(
+        COSTS, HOST, ours=["ours"], note="two checksums of 40 bytes"
+    ),
     "across_hosts": lambda: plot.across_hosts(concat([made_up(), made_up()])),
 }
 
@@ -207,6 +223,8 @@ def test_every_public_function_of_plot_is_here() -> None:
 
 
 UNITS = {
+    "verdicts": "checksums",
+    "cost_per_packet": "ns per packet",
     "before_after": "times faster",
     "offset_map": "by that at offset 0",
     "cost_breakdown": "ns per packet",
@@ -221,9 +239,9 @@ def test_every_picture_tells_unit_host_and_compiler(picture: tuple[str, Figure])
     name, figure = picture
     words = texts(figure)
     assert UNITS.get(name, "TSC cycles per byte") in words
-    assert HOST.cpu in words
-    assert HOST.compiler in words
-    assert "bytes" in words
+    assert name == "verdicts" or HOST.cpu in words
+    assert name in {"verdicts", "cost_per_packet"} or HOST.compiler in words
+    assert name == "verdicts" or "bytes" in words
 
 
 def test_every_picture_is_a_page_wide_and_a_notebook_shows_it(picture: tuple[str, Figure]) -> None:
@@ -503,6 +521,33 @@ def test_a_breakdown_adds_up() -> None:
     assert "60% of 25.0 ns" in words
     assert "20% of 12.5 ns, noisy" in words
     assert "7 of 40, 1 of 1500" in words
+
+
+def test_verdicts_are_stacked_by_layer() -> None:
+    report = judged()
+    figure = plot.verdicts(report)
+    axes = figure.axes[0]
+    assert list(labelled(axes)) == list(plot.HATCHES)
+    good, bad = axes.containers[:2]
+    layers = [label.get_text() for label in axes.get_yticklabels()]
+    first = layers.index("ipv4")
+    assert (good[first].get_width(), bad[first].get_width()) == (1, 1)
+    assert bad[first].get_x() == good[first].get_width()
+    assert bad[first].get_hatch() == "xx"
+    total = sum(bar.get_width() for bars in axes.containers for bar in bars)
+    assert total == len(report.codes)
+    assert f"{len(report.codes)} checksums in 2 packets" in texts(figure)
+
+
+def test_costs_of_others_are_hatched() -> None:
+    axes = PICTURES["cost_per_packet"]().axes[0]
+    mine, other = axes.patches
+    assert isinstance(mine, Rectangle)
+    assert isinstance(other, Rectangle)
+    assert (mine.get_width(), other.get_width()) == (40, 2000)
+    assert (mine.get_hatch(), other.get_hatch()) == ("", "//")
+    assert [text.get_text() for text in axes.texts] == [" 40", " 2,000"]
+    assert axes.get_xscale() == "log"
 
 
 def test_hosts_are_told_apart_by_the_line_and_kernels_by_colour() -> None:

@@ -27,11 +27,14 @@ from ._host import tick_name
 from ._sweep import OVERHEAD, Sweep, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
+
+    from fastcksum.capture import Report
+    from fastcksum.packets import Status
 
     from ._compare import Ratio
     from ._host import Host
@@ -56,6 +59,14 @@ WIDTHS: Final = {
     128: ("#C6DDF0", "128-bit vectors"),
     256: ("#7FB2DA", "256-bit"),
     512: ("#2F7EBB", "512-bit"),
+}
+# The statuses of a checksum, and what tells each apart in print.
+HATCHES: Final[dict[Status, str]] = {
+    "good": "",
+    "bad": "xx",
+    "partial": "//",
+    "none": "..",
+    "unchecked": "--",
 }
 # More markers than this on a line run into each other.
 MANY_SIZES: Final = 40
@@ -461,6 +472,59 @@ def cost_breakdown(trace: Trace, *, title: str | None = None) -> Figure:
         mix = ", ".join(f"{count} of {length}" for length, count in trace.lengths.items())
         _head(figure, title or "What a received packet costs", axes)
         _caption(figure, f"{_machine(trace.host)}; {trace.host.compiler}. Packets, by bytes: {mix}.")
+    return figure
+
+
+def verdicts(report: Report, *, title: str | None = None) -> Figure:
+    """How many checksums of each layer have which status, from capture.verify(): stacked, each status with a hatch."""
+    counts = report.counts_by_layer()
+    layers = list(counts)
+    with _picture(height=1.6 + 0.3 * len(layers)) as figure:
+        axes = figure.subplots()
+        start = np.zeros(len(layers))
+        for (status, hatch), colour in zip(HATCHES.items(), COLOURS, strict=False):
+            widths = np.array([counts[layer].get(status, 0) for layer in layers])
+            axes.barh(layers, widths, left=start, label=status, color=colour, hatch=hatch, edgecolor="white")
+            start += widths
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("checksums")
+        _head(figure, title or "Checksums of a capture, by status", axes)
+        damage = f"; damaged: {report.damage}" if report.damage else ""
+        _caption(figure, f"{len(report.codes):,} checksums in {report.packets:,} packets{damage}.")
+    return figure
+
+
+def cost_per_packet(
+    costs: Mapping[str, float],
+    host: Host,
+    *,
+    ours: Collection[str] = (),
+    note: str = "",
+    title: str | None = None,
+) -> Figure:
+    """Ways to do the same, by name, in ns per packet on a log scale; `ours` are filled, the others hatched.
+
+    note goes below the figure, beside the host: what was done, and how the figures came about.
+    """
+    names = list(costs)
+    with _picture(height=1.7 + 0.35 * len(names)) as figure:
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            own = name in ours
+            colour, hatch = (COLOURS[0], "") if own else ("#F0C8B0", "//")
+            axes.barh(
+                place, costs[name], 0.65, color=colour, hatch=hatch, edgecolor="white" if own else COLOURS[1]
+            )
+            axes.text(costs[name], place, f" {costs[name]:,.0f}", va="center")
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xscale("log")
+        axes.set_xlim(min(costs.values()) / 2, max(costs.values()) * 4)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("ns per packet")
+        _head(figure, title or "What a packet costs")
+        _caption(figure, "; ".join(filter(None, [_machine(host), f"Python {host.python}", note])))
     return figure
 
 
