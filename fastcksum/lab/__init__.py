@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._cells import DPDK_SIZES, IMIX
 from ._compare import Comparison, Ratio, compare
-from ._compile import CompiledKernel, CompileError, compile_kernel, kernel_source
+from ._compile import CompiledKernel, CompileError, KernelError, compile_kernel, kernel_source
 from ._counters import Counters, Counts, count
 from ._host import Host, host
 from ._installed import dpdk_test, installed, not_installed
@@ -19,6 +19,7 @@ from ._matrix import Matrix, MatrixRow, matrix
 from ._race import Race, race
 from ._sweep import Plan, Row, Samples, Sweep, measure, sweep
 from ._trace import Trace, TraceRow, trace
+from ._ziglang import ziglang_clang
 
 if TYPE_CHECKING:
     from ._exchanges import published, read_dpdk_table, read_perf_stat
@@ -33,6 +34,7 @@ __all__ = [
     "Counters",
     "Counts",
     "Host",
+    "KernelError",
     "Matrix",
     "MatrixRow",
     "Plan",
@@ -60,6 +62,7 @@ __all__ = [
     "read_perf_stat",
     "sweep",
     "trace",
+    "ziglang_clang",
 ]
 
 _WITH_PANDAS = {
