@@ -1,4 +1,4 @@
-"""Six verbs: nox -s tests | lint | types | c | format | ci. `nox` alone: lint, types, tests."""
+"""Seven verbs: nox -s tests | lint | types | c | format | notebooks | ci. `nox` alone: lint, types, tests."""
 
 from pathlib import Path
 
@@ -52,6 +52,13 @@ def format_(session: nox.Session) -> None:
     session.run("ruff", "check", "--fix-only")
     session.run("ruff", "format")
     session.run("clang-format", "-i", *c_files())
+
+
+@nox.session
+def notebooks(session: nox.Session) -> None:
+    """Runs the notebooks with their full plans and keeps their outputs; parts of names behind -- choose."""
+    session.install("-e", ".[test]")
+    session.run("python", "benchmarks/notebooks.py", *session.posargs)
 
 
 @nox.session(venv_backend="none")

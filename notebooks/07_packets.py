@@ -30,14 +30,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
-from matplotlib import pyplot as plt
 
 from fastcksum import active_kernel, capture, lab, raw_cksum_many
 from fastcksum.lab import plot
 from fastcksum.packets import fill_checksums, verify_packet
-
-# %matplotlib inline
-# %config InlineBackend.figure_formats = ["png"]
 
 # %% [markdown]
 # ## A capture, judged
@@ -45,7 +41,9 @@ from fastcksum.packets import fill_checksums, verify_packet
 # and wrong on purpose. Any pcap or pcapng file will do.
 
 # %%
-folder = next(path for path in (Path.cwd(), *Path.cwd().parents) if (path / CAPTURE).is_file())
+folder = next(
+    path for path in (Path.cwd(), *Path.cwd().parents) if (path / CAPTURE).is_file()
+)
 report = capture.verify(folder / CAPTURE)
 table = pd.DataFrame(report.counts_by_layer()).T
 table.loc["all"] = table.sum()
@@ -53,25 +51,7 @@ print(report)
 table.astype(int)
 
 # %%
-HATCHES = {"good": "", "bad": "xx", "partial": "//", "none": "..", "unchecked": "--"}
-shares = pd.DataFrame(report.counts_by_layer()).T.iloc[::-1]
-figure, axes = plt.subplots(figsize=plot.PAGE, layout="constrained")
-left = np.zeros(len(shares))
-for (status, hatch), colour in zip(HATCHES.items(), plot.COLOURS, strict=False):
-    axes.barh(
-        shares.index,
-        shares[status],
-        left=left,
-        label=status,
-        color=colour,
-        hatch=hatch,
-        edgecolor="white",
-    )
-    left += shares[status].to_numpy()
-axes.set_xlabel("checksums")
-axes.set_title(f"{Path(CAPTURE).name}: {report.packets} packets, {len(report.codes)} checksums", loc="left")
-axes.legend(ncols=5, loc="lower right", frameon=False)
-plt.show()
+plot.verdicts(report, title=f"{Path(CAPTURE).name}, by status")
 
 # %% [markdown]
 # Every verdict has the field as it stands and as it should be, and where the status alone does not say it, a reason:
@@ -80,9 +60,10 @@ plt.show()
 frame = report.frame()
 for name in ("found", "expected"):
     frame[name] = ["" if pd.isna(value) else f"{value:#06x}" for value in frame[name]]
-shown = frame[frame["status"] != "good"].groupby("status").head(3).sort_values(["status", "packet"])
+shown = frame[frame["status"] != "good"].groupby("status").head(3)
+columns = ["packet", "layer", "status", "found", "expected", "reason"]
 with pd.option_context("display.max_colwidth", None):
-    display(shown[["packet", "layer", "src", "dst", "status", "found", "expected", "reason"]])
+    display(shown.sort_values(["status", "packet"])[columns])
 
 # %% [markdown]
 # ## What a verdict costs
@@ -95,114 +76,121 @@ rng = np.random.default_rng(SEED)
 
 def tcp_frame(size):
     """An Ethernet frame with an IPv4 packet of this many bytes, all of it right."""
-    addresses = bytes([192, 0, 2, 1, 198, 51, 100, 7])
-    header = bytes([0x45, 0]) + size.to_bytes(2, "big") + bytes([0, 1, 0x40, 0, 64, 6, 0, 0]) + addresses
-    segment = bytes([0xC0, 0, 0, 80, *range(8), 0x50, 0x18, 0x20, 0, 0, 0, 0, 0]) + rng.bytes(size - 40)
-    return fill_checksums(
-        bytes([2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]) + header + segment, link="ethernet"
+    ethernet = bytes.fromhex("020000000001 020000000002 0800")
+    length = size.to_bytes(2, "big")
+    ipv4 = (
+        b"\x45\0" + length + bytes.fromhex("0001 4000 40 06 0000 c0000201 c6336407")
     )
+    tcp = bytes.fromhex("c000 0050 00010203 04050607 50 18 2000 0000 0000")
+    frame = ethernet + ipv4 + tcp + rng.bytes(size - 40)
+    return fill_checksums(frame, link="ethernet")
 
 
+# %%
 frames = {size: tcp_frame(size) for size in lab.IMIX}
 weights = np.array(list(lab.IMIX.values())) / sum(lab.IMIX.values())
 sizes = rng.choice(list(lab.IMIX), PACKETS, p=weights)
 packets = [frames[size] for size in sizes.tolist()]
+slow = packets[:SLOW_PACKETS]
 lengths = sizes + 14
 offsets = np.cumsum(lengths) - lengths
+times, links = np.zeros(PACKETS, "M8[ns]"), np.ones(PACKETS, np.uint16)
+as_stored = lengths.astype(np.uint32)
 whole = capture.Capture(
-    b"".join(packets),
-    offsets,
-    lengths.astype(np.uint32),
-    lengths.astype(np.uint32),
-    np.zeros(PACKETS, "M8[ns]"),
-    np.ones(PACKETS, np.uint16),
+    b"".join(packets), offsets, as_stored, as_stored, times, links
 )
 assert capture.verify(whole).counts()["good"] == 2 * PACKETS
 
+# %% [markdown]
+# Ours: the bare sums of both spans of each packet in one call; every verdict of the capture, counted; and one call for
+# each packet.
+
 # %%
-spans = (
-    np.column_stack([offsets + 14, offsets + 34]).ravel(),
-    np.column_stack([np.full(PACKETS, 20), sizes - 20]).ravel(),
-)
-slow = packets[:SLOW_PACKETS]
+starts = np.column_stack([offsets + 14, offsets + 34]).ravel()
+spans = np.column_stack([np.full(PACKETS, 20), sizes - 20]).ravel()
+
+
+def call_each() -> list:
+    """The verdicts on each packet, by a call of its own."""
+    return [verify_packet(packet, link="ethernet") for packet in slow]
+
+
+sums = "raw_cksum_many: both sums"
+verdicts = "capture.verify: every verdict"
 ways = {
-    "raw_cksum_many: both sums of each packet": (PACKETS, lambda: raw_cksum_many(whole.data, *spans)),
-    "capture.verify: every verdict, counted": (PACKETS, lambda: capture.verify(whole).counts()),
-    "verify_packet: one call a packet": (
-        SLOW_PACKETS,
-        lambda: [verify_packet(p, link="ethernet") for p in slow],
-    ),
+    sums: (PACKETS, lambda: raw_cksum_many(whole.data, starts, spans)),
+    verdicts: (PACKETS, lambda: capture.verify(whole).counts()),
+    "verify_packet: a call a packet": (SLOW_PACKETS, call_each),
 }
+ours = list(ways)
+
+# %% [markdown]
+# Theirs, where they are installed: the sums alone, and a packet parsed into objects with nothing judged.
+
+# %%
+few = slow[: max(SLOW_PACKETS // 10, 1)]
 try:
     from scapy.layers.inet import IP
-    from scapy.utils import checksum as scapy_checksum
+    from scapy.utils import checksum
 
     ways["scapy checksum(): both sums"] = (
         SLOW_PACKETS,
-        lambda: [(scapy_checksum(p[14:34]), scapy_checksum(p[34:])) for p in slow],
+        lambda: [(checksum(p[14:34]), checksum(p[34:])) for p in slow],
     )
-    ways["scapy IP(): parsed, nothing judged"] = (
-        SLOW_PACKETS // 10,
-        lambda: [IP(p[14:]) for p in slow[: SLOW_PACKETS // 10]],
-    )
+    ways["scapy IP(): parsed"] = (len(few), lambda: [IP(p[14:]) for p in few])
 except ImportError:
     print("scapy is not installed and is left out")
+
+# %%
 try:
-    import dpkt
+    from dpkt.dpkt import in_cksum
+    from dpkt.ethernet import Ethernet
 
     ways["dpkt in_cksum(): both sums"] = (
         SLOW_PACKETS,
-        lambda: [(dpkt.dpkt.in_cksum(p[14:34]), dpkt.dpkt.in_cksum(p[34:])) for p in slow],
+        lambda: [(in_cksum(p[14:34]), in_cksum(p[34:])) for p in slow],
     )
-    ways["dpkt Ethernet(): parsed, nothing judged"] = (
+    ways["dpkt Ethernet(): parsed"] = (
         SLOW_PACKETS,
-        lambda: [dpkt.ethernet.Ethernet(p) for p in slow],
+        lambda: [Ethernet(p) for p in slow],
     )
 except ImportError:
     print("dpkt is not installed and is left out")
 
+# %% [markdown]
+# All ways in turn, so that a slow moment of the machine meets each of them.
+
+# %%
 costs = dict.fromkeys(ways, float("inf"))
-for _ in range(REPEATS):  # all ways in turn, so that a slow moment of the machine meets each of them
+for _ in range(REPEATS):
     for name, (count, run) in ways.items():
         begin = time.perf_counter()
         run()
         costs[name] = min(costs[name], (time.perf_counter() - begin) / count * 1e9)
-cost = pd.Series(costs, name="ns per packet")
-cost.round(0).to_frame()
+pd.Series(costs, name="ns per packet").round(0).to_frame()
 
 # %%
-figure, axes = plt.subplots(figsize=plot.PAGE, layout="constrained")
-own = [name.startswith(("capture", "raw_", "verify")) for name in cost.index]
-colours = [plot.COLOURS[0] if mine else plot.COLOURS[1] for mine in own]
-bars = axes.barh(cost.index[::-1], cost[::-1], color=colours[::-1])
-axes.bar_label(bars, labels=[f" {value:,.0f}" for value in cost[::-1]])
-axes.set_xscale("log")
-axes.margins(x=0.25)
-axes.set_xlabel(
-    f"ns per packet, log scale, best of {REPEATS}; {lab.host().cpu}, kernel {active_kernel().name}",
-    loc="right",
+note = f"kernel {active_kernel().name}; IMIX sizes; the best of {REPEATS} passes"
+plot.cost_per_packet(
+    costs, lab.host(), ours=ours, note=note, title="Two checksums a packet"
 )
-axes.set_title("Two checksums a packet, IMIX sizes", loc="left")
-plt.show()
 
 # %% [markdown]
 # ## Answer
 
 # %%
-verdict, sums = (
-    cost["capture.verify: every verdict, counted"],
-    cost["raw_cksum_many: both sums of each packet"],
+verdict = costs[verdicts]
+beside = "".join(
+    f"; {name.split('(')[0]} takes {value / verdict:,.0f} times that for the sums alone"
+    for name, value in costs.items()
+    if "both sums" in name and name not in ours
 )
-others = {name: value for name, value in cost.items() if "both sums" in name and not name.startswith("raw_")}
-beside = "; ".join(
-    f"{name.split('(')[0]} takes {value / verdict:,.0f} times as long for the sums alone"
-    for name, value in others.items()
-)
-display(
-    Markdown(
-        f"**What can be concluded here:** judging every checksum of a capture in memory costs {verdict:,.0f} ns a packet, "
-        f"{verdict / sums:.1f} times the bare sums{'; ' + beside if beside else ''}.\n\n"
-        f"**What can't:** that the rest of a program gets faster by as much. Parsing a packet into Python objects costs "
-        f"microseconds whoever sums it; the gain is for those who ask about a whole capture."
-    )
-)
+answer = f"""
+**What can be concluded here:** judging every checksum of a capture in memory costs
+{verdict:,.0f} ns a packet, {verdict / costs[sums]:.1f} times the bare sums{beside}.
+
+**What can't:** that the rest of a program gets faster by as much. Parsing a packet
+into Python objects costs microseconds whoever sums it; the gain is for those who ask
+about a whole capture.
+"""
+display(Markdown(answer))
