@@ -171,14 +171,15 @@ except FileNotFoundError as error:
 def in_words(low: float, middle: float, high: float) -> str:
     """A figure with its range."""
     digits = 1 if middle < 100 else 0
-    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
 
 rows = {}
 for row in ours.itertuples():
     place = row.size, ("aligned", "unaligned")[row.offset]
     figures = row.placement_low, row.ticks_per_call, row.placement_high
-    rows.setdefault(row.kernel.split(" [")[0], {})[place] = in_words(*figures)
+    name = row.kernel.split(" [")[0].split(" of ")[-1]
+    rows.setdefault(name, {})[place] = in_words(*figures)
 for place, runs in program.groupby(["size", "alignment"]) if len(program) else ():
     figures = runs["cycles_per_block"].quantile([0, 0.5, 1])
     rows.setdefault("dpdk-test", {})[place] = in_words(*figures)

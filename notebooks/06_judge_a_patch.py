@@ -131,7 +131,8 @@ plot.cycles_per_byte(here, title="Cost per byte, aligned")
 # verdict. `print(comparison.text())` or `fastcksum compare` give the same.
 
 # %%
-HTML(f"<pre style='font-size: 85%'>{escape(comparison.text())}</pre>")
+style = "font-family: monospace; font-size: 75%"
+HTML(f"<pre style='{style}'>{escape(comparison.text())}</pre>")
 
 # %% [markdown]
 # ## Answer

@@ -181,7 +181,7 @@ plot.cost_per_packet(
 # %%
 verdict = costs[verdicts]
 beside = "".join(
-    f"; {name.split('(')[0]} takes {value / verdict:,.0f} times that for the sums alone"
+    f"; {name.split('(')[0]} takes {value / verdict:,.0f} times that for its sums"
     for name, value in costs.items()
     if "both sums" in name and name not in ours
 )

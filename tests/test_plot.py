@@ -412,6 +412,15 @@ def test_a_map_shows_what_is_above_the_noise_and_marks_what_is_faster() -> None:
     assert "2.00x" in texts(figure)
 
 
+def test_a_map_has_no_shade_beyond_twice_and_says_so() -> None:
+    figure = mapped({0: 100.0, 1: 150.0, 2: 900.0})
+    _, half, nine_times = shades(figure)[0]
+    assert nine_times == 1
+    assert half == pytest.approx(math.log(1.5 / 1.02) / math.log(2 / 1.02))
+    assert "2.00x" in texts(figure)
+    assert "9.00x" not in texts(figure)
+
+
 def test_a_map_leaves_a_gap_before_offsets_far_away() -> None:
     panel = mapped({0: 100.0, 1: 100.0, 4090: 100.0}).axes[0]
     assert len([mesh for mesh in panel.collections if isinstance(mesh, QuadMesh)]) == 2

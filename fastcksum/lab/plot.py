@@ -60,6 +60,8 @@ WIDTHS: Final = {
     256: ("#7FB2DA", "256-bit"),
     512: ("#2F7EBB", "512-bit"),
 }
+# A ratio beyond this gets no darker shade in a map: a few offsets far off would make the others pale.
+LARGEST_SHADE: Final = 2.0
 # The statuses of a checksum, and what tells each apart in print.
 HATCHES: Final[dict[Status, str]] = {
     "good": "",
@@ -209,8 +211,8 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
     """A map a kernel: the cost of each size at each offset by that of the same size at offset 0.
 
     What lies within the noise of the run, its median (median - minimum) / minimum and at least 2 %, is white, so that
-    flat stays flat; cells that are faster than that also carry a dot, for print without colour. ValueError if offset 0
-    or a kernel was not measured.
+    flat stays flat; cells that are faster than that also carry a dot, for print without colour. Beyond twice and half
+    there is no darker shade. ValueError if offset 0 or a kernel was not measured.
     """
     frame = sweep.frame()
     frame = frame[frame["size"] > 0]
@@ -222,7 +224,7 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
     noise = max(LEAST_NOISE, float(frame["error"].median()))
     maps = {name: _relative_to_offset_0(frame[frame["kernel"] == name]) for name in names}
     largest = max(float(np.nanmax(np.abs(np.log(each.to_numpy())))) for each in maps.values())
-    limit = max(largest, 2 * math.log1p(noise), math.log(1.25))
+    limit = max(min(largest, math.log(LARGEST_SHADE)), 2 * math.log1p(noise), math.log(1.25))
     rows = sum(len(each) for each in maps.values())
     with _picture(height=1.5 + 0.5 * len(maps) + 0.22 * rows) as figure:
         heights = [len(each) for each in maps.values()]
@@ -232,7 +234,8 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
             axes.set_title(name, loc="left")
             axes.set_ylabel("bytes")
         panels[-1].set_xlabel("offset of the first byte, from the start of a page")
-        bar = figure.colorbar(mesh, ax=list(panels), fraction=0.04, pad=0.02)
+        beyond = "both" if largest > limit else "neither"
+        bar = figure.colorbar(mesh, ax=list(panels), fraction=0.04, pad=0.02, extend=beyond)
         bar.ax.yaxis.set_major_locator(FixedLocator([-1.0, -0.5, 0.0, 0.5, 1.0]))
         bar.ax.yaxis.set_major_formatter(
             FuncFormatter(
