@@ -60,11 +60,15 @@ def made_up(
 
 
 def placed(shifts: Sequence[float] = (1.0, 1.5, 1.2)) -> Sweep:
-    """Two kernels of 20 and 100 bytes at as many placements as there are shifts, whose minimum each multiplies."""
-    cells = [cell(name, size) for name in KERNELS for size in (20, 100)]
+    """Two kernels of 20 and 100 bytes at as many placements as there are shifts, whose minimum each multiplies.
+
+    One byte off they take three times as long.
+    """
+    cells = [cell(name, size, offset) for name in KERNELS for size in (20, 100) for offset in (0, 1)]
     parts = []
     for placement, shift in enumerate(shifts):
-        ticks = [[each.size * shift, each.size * shift * 1.1] for each in cells]
+        base = [each.size * shift * (1 + 2 * each.offset) for each in cells]
+        ticks = [[value, value * 1.1] for value in base]
         parts.append(samples_of(cells, ticks, placement=placement))
     samples = np.concatenate(parts)
     return sweep_of(
@@ -255,16 +259,25 @@ def test_every_picture_is_a_page_wide_and_a_notebook_shows_it(picture: tuple[str
     assert height < 1.2 * width
 
 
-def test_no_words_leave_a_picture_or_lie_on_each_other(picture: tuple[str, Figure]) -> None:
-    _, figure = picture
+def assert_on_the_page(figure: Figure) -> None:
     figure.draw_without_rendering()
-    boxes = [each.get_window_extent() for each in [*figure.texts, *figure.legends]]
     page = figure.bbox
-    for box in boxes:
+    for box in [each.get_window_extent() for each in [*figure.texts, *figure.legends]]:
         assert page.x0 - 1 <= box.x0
         assert box.x1 <= page.x1 + 1
         assert page.y0 - 1 <= box.y0
         assert box.y1 <= page.y1 + 1
+
+
+@pytest.mark.parametrize("length", [5, 12, 30, 60])
+def test_a_key_of_long_names_stays_on_the_page(length: int) -> None:
+    names = [f"kernel{i}".ljust(length, "x") for i in range(7)]
+    assert_on_the_page(plot.cycles_per_byte(made_up(names)))
+
+
+def test_no_words_leave_a_picture_or_lie_on_each_other(picture: tuple[str, Figure]) -> None:
+    _, figure = picture
+    assert_on_the_page(figure)
     for axes in figure.axes:
         ticks = [label for label in axes.get_xticklabels() if label.get_text() and label.get_visible()]
         spans = sorted((label.get_window_extent().x0, label.get_window_extent().x1) for label in ticks)
