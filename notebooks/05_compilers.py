@@ -24,7 +24,7 @@
 #
 #     pip install --target zig/0.13.0 ziglang==0.13.0
 #     pip install --target zig/0.16.0 ziglang==0.16.0
-#     ZIGLANG=zig/0.13.0:zig/0.16.0 jupyter lab
+#     ZIGLANG=$PWD/zig/0.13.0:$PWD/zig/0.16.0 jupyter lab
 #
 # The exchange's gcc 15 is not to be had this way: Debian 12 has gcc 12, and PyPI has none.
 
@@ -58,7 +58,7 @@ for name in COMPILERS:
 
 # %%
 for folder in filter(None, ZIGLANG.split(os.pathsep)):
-    zig = Path(folder, "ziglang", "zig")
+    zig = Path(folder, "ziglang", "zig").resolve()
     if zig.is_file():
         commands.append((str(zig), "cc", "-target", "x86_64-linux-gnu"))
     else:
