@@ -138,7 +138,7 @@ def _add_perf(commands: Commands) -> None:
         metavar="NAMES",
         help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
     )
-    _add_plan(parser, placements=1)
+    _add_plan(parser, placements=1, rounds=60)
     parser.add_argument(
         "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
     )
@@ -147,7 +147,7 @@ def _add_perf(commands: Commands) -> None:
     )
 
 
-def _add_plan(parser: argparse.ArgumentParser, *, placements: int) -> None:
+def _add_plan(parser: argparse.ArgumentParser, *, placements: int, rounds: int) -> None:
     """The options of everything that sweeps."""
     parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
     parser.add_argument(
@@ -170,7 +170,9 @@ def _add_plan(parser: argparse.ArgumentParser, *, placements: int) -> None:
     parser.add_argument(
         "--form", default="plain", metavar="FORM", help="plain (default), dpdk: ten blocks, as dpdk-test does"
     )
-    parser.add_argument("--rounds", type=int, default=60, metavar="N", help="samples a cell (default: 60)")
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, metavar="N", help=f"samples a cell (default: {rounds})"
+    )
     parser.add_argument(
         "--placements",
         type=int,
@@ -254,7 +256,7 @@ def _add_compare(commands: Commands) -> None:
     )
     parser.add_argument("a", metavar="A", help="the kernel to compare with")
     parser.add_argument("b", metavar="B", help="the kernel that is judged")
-    _add_plan(parser, placements=10)
+    _add_plan(parser, placements=10, rounds=240)
     parser.add_argument(
         "--confidence",
         type=float,
