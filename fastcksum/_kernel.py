@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -59,6 +58,8 @@ class Kernel:
 
 def from_description(description: _core._Description) -> Kernel:
     """The Kernel of a description that the C core gives."""
+    import hashlib  # noqa: PLC0415 - it loads OpenSSL, which a sum does not need
+
     code = description["code"]
     return Kernel(
         name=description["name"],

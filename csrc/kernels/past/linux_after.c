@@ -29,18 +29,7 @@ CKSUM_FUNCTION(linux_after)(const void *buf, size_t len, uint32_t sum)
     for (; len >= 64; p += 64, len -= 64) {
         total = cksum_adc_8(total, p);
     }
-    if (len & 32) {
-        total = cksum_adc_4(total, p);
-        p += 32;
-    }
-    if (len & 16) {
-        total = cksum_adc_2(total, p);
-        p += 16;
-    }
-    if (len & 8) {
-        total = cksum_adc_1(total, p);
-        p += 8;
-    }
+    total = cksum_adc_ladder(total, &p, len);
     if (len & 7) {
         total = cksum_add64(total, cksum_load_tail(p, len & 7));
     }

@@ -67,18 +67,7 @@ CKSUM_TARGET("avx2") CKSUM_FUNCTION(fastcsum_vec)(const void *buf, size_t len, u
     for (size_t blocks = len % STEP / 64; blocks > 0; blocks--, p += 64) {
         total = cksum_adc_8(total, p);
     }
-    if (len & 32) {
-        total = cksum_adc_4(total, p);
-        p += 32;
-    }
-    if (len & 16) {
-        total = cksum_adc_2(total, p);
-        p += 16;
-    }
-    if (len & 8) {
-        total = cksum_adc_1(total, p);
-        p += 8;
-    }
+    total = cksum_adc_ladder(total, &p, len);
     return cksum_fold64(cksum_add64(total, cksum_load_tail(p, len & 7)));
 }
 

@@ -69,18 +69,7 @@ CKSUM_FUNCTION(linux_2023)(const void *buf, size_t len, uint32_t sum)
         }
         total = cksum_add64(cksum_add64(total, second), carries); /* carries <= len / 32 */
     }
-    if (len & 32) {
-        total = cksum_adc_4(total, p);
-        p += 32;
-    }
-    if (len & 16) {
-        total = cksum_adc_2(total, p);
-        p += 16;
-    }
-    if (len & 8) {
-        total = cksum_adc_1(total, p);
-        p += 8;
-    }
+    total = cksum_adc_ladder(total, &p, len);
     if (len & 7) {
         const unsigned padding = 64 - 8 * (unsigned)(len & 7);
         if (CKSUM_LITTLE_ENDIAN && len >= 8) {

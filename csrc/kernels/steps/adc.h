@@ -88,4 +88,22 @@ CKSUM_INLINE uint64_t cksum_adc_8(uint64_t sum, const unsigned char *p)
 #undef CKSUM_ADC_CHAIN
 #endif
 
+/* The 32, 16 and 8 bytes at *p that the bits of len name, each a chain of its own; *p moves behind them. */
+CKSUM_INLINE uint64_t cksum_adc_ladder(uint64_t total, const unsigned char **p, size_t len)
+{
+    if (len & 32) {
+        total = cksum_adc_4(total, *p);
+        *p += 32;
+    }
+    if (len & 16) {
+        total = cksum_adc_2(total, *p);
+        *p += 16;
+    }
+    if (len & 8) {
+        total = cksum_adc_1(total, *p);
+        *p += 8;
+    }
+    return total;
+}
+
 #endif
