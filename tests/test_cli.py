@@ -15,6 +15,7 @@ import pytest
 from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
+from fastcksum.cli import _common, _sweeping
 from fastcksum.lab import _job
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def test_what_is_not_understood_is_2(arguments: list[str], capsys: pytest.Captur
     [("20", [20]), ("20,21", [20, 21]), ("0-3,9", [0, 1, 2, 3, 9]), (" 7 , 8-8 ", [7, 8])],
 )
 def test_lists_of_numbers(text: str, found: list[int]) -> None:
-    assert cli.numbers(text) == found
+    assert _common.numbers(text) == found
 
 
 def test_it_runs_as_a_module_without_numpy_where_none_is_needed() -> None:
@@ -143,7 +144,7 @@ def test_kernels_that_cannot_run_say_what_they_need() -> None:
     kernel = dataclasses.replace(
         kernels()[0], runs_here=False, needs=("avx512f", "avx512bw"), code_bytes=None
     )
-    line = cli._kernel_line(kernel, None)
+    line = cli.kernels._kernel_line(kernel, None)
     assert (line[0], line[3], line[5]) == ("", "no: avx512f avx512bw", "?")
 
 
@@ -229,7 +230,7 @@ def test_perf_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_tells_an_invalid_net_from_an_unknown_one() -> None:
     cells = [cell("k", 40), cell("nothing", 40), cell("k", 41)]
     sweep = sweep_of([facts("k"), facts("nothing")], cells, [[1.5, 1.5], [2.0, 2.0], [3.0, 3.0]])
-    rows = cli.sweep_as_json(sweep)["rows"]
+    rows = _sweeping.sweep_as_json(sweep)["rows"]
     assert [row["net_ticks_per_call"] for row in rows] == ["invalid", 0.0, None]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
 
@@ -264,11 +265,11 @@ def test_perf_interrupted_prints_what_it_has(
 def test_check_finds_all_kernels_right(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "CHECK_LENGTH", 130)
+    monkeypatch.setattr(cli.check, "CHECK_LENGTH", 130)
     status, out, err = run(capsys, "check")
     assert (status, err) == (0, "")
-    for kernel in kernels():
-        assert (kernel.name in out) is (kernel.runs_here and kernel.role != "yardstick")
+    checked = [kernel.name for kernel in kernels() if kernel.runs_here and kernel.role != "yardstick"]
+    assert out.startswith(f"{', '.join(checked)}: right at ")
     assert "lengths 0..130, offsets 0..63, contents zeros, 0xff, random, carries" in out
     status, out, _ = run(capsys, "check", "--kernels", "reference", "--json")
     assert json.loads(out) == {"kernels": ["reference"], "right": True, "difference": None}
@@ -277,7 +278,7 @@ def test_check_finds_all_kernels_right(
 def test_check_visits_every_offset_and_content(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(_core, "find_difference", lambda *args: asked.append(args))
-    assert cli.first_difference(["a", "b"], silent) is None
+    assert cli.check.first_difference(["a", "b"], silent) is None
     assert len(asked) == len(set(asked)) == 2 * 4 * 64
     assert {(offset, length) for _, _, offset, length, _ in asked} == {(n, 4096) for n in range(64)}
     assert {(fill, start) for _, fill, _, _, start in asked} == {(0, 0), (1, 0), (2, 0xBEEF), (3, 0xFFFF)}
@@ -285,8 +286,8 @@ def test_check_visits_every_offset_and_content(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.needs_tool("gcc")
 def test_check_sees_a_kernel_that_forgets_the_start_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "CHECK_LENGTH", 64)
-    difference = cli.first_difference([wrong_kernel(monkeypatch)], silent)
+    monkeypatch.setattr(cli.check, "CHECK_LENGTH", 64)
+    difference = cli.check.first_difference([wrong_kernel(monkeypatch)], silent)
     assert difference is not None
     assert (difference["length"], difference["offset"], difference["contents"]) == (0, 0, "random")
     assert (difference["got"], difference["expected"]) == (0, 0xBEEF)
@@ -381,19 +382,19 @@ class Trickle(io.RawIOBase):
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 127, 128, 129, 1000])
 def test_short_reads_do_not_cut_words(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "PIECE", 64)
+    monkeypatch.setattr(cli.sum, "PIECE", 64)
     data = bytes((i * 37 + 1) % 256 for i in range(length))
     streams: list[BinaryIO] = [Trickle(data), io.BytesIO(data)]  # type: ignore[list-item]
     padded = data + b"\0" * (length % 2)
     total = sum(int.from_bytes(padded[i : i + 2], sys.byteorder) for i in range(0, len(padded), 2))
     expected = 0xFFFF if total and total % 0xFFFF == 0 else total % 0xFFFF
     for stream in streams:
-        assert cli.sum_of_stream(stream) == (expected, length)
+        assert cli.sum.sum_of_stream(stream) == (expected, length)
 
 
 def test_a_file_larger_than_a_piece(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "big"
-    file.write_bytes(b"\xff" * (cli.PIECE + 3))
+    file.write_bytes(b"\xff" * (cli.sum.PIECE + 3))
     _, out, _ = run(capsys, "sum", "--json", str(file))
     # words of 0xffff add nothing; the odd last byte is the high byte on the wire
     assert json.loads(out)[0]["checksum"] == 0x00FF

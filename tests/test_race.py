@@ -753,7 +753,7 @@ def test_an_interrupted_race_has_a_status_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(_race, "race", lambda *_, **__: made_up(FIVE_CELLS, interrupted=True))
-    assert cli.main(["race"]) == cli.INTERRUPTED
+    assert cli.main(["race"]) == 130
     assert "Interrupted: these are the figures of the rounds that were done." in capsys.readouterr().out
 
 
@@ -762,4 +762,4 @@ def test_help_ends_with_an_example_that_is_accepted(capsys: pytest.CaptureFixtur
         cli.main(["race", "--help"])
     assert stop.value.code == 0
     example = capsys.readouterr().out.rstrip().rsplit("example:\n  fastcksum ", 1)[1]
-    assert cli._parser().parse_args(example.split()).run is cli._race
+    assert cli._parser().parse_args(example.split()).run is cli.race.run

@@ -1,0 +1,54 @@
+"""What the commands share: how one is added, the forms of its arguments, its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+
+Commands = Any  # argparse does not name the type of what add_subparsers() returns
+
+
+def command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], about: str, example: str
+) -> argparse.ArgumentParser:
+    """A subcommand with its help, which ends with one example."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=about[0].upper() + about[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers of a list such as 20,21,1500 or 0-3,63."""
+    found: list[int] = []
+    for part in text.split(","):
+        span = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        if span is None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a list of numbers and ranges such as 20,21,1500 or 0-63"
+            )
+        found += range(int(span[1]), int(span[2] or span[1]) + 1)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} names no number: a range goes upwards")
+    return found
+
+
+def names(text: str) -> list[str]:
+    """The names of a list such as avx2,dpdk_after."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False))

@@ -1,0 +1,97 @@
+"""What the commands that sweep share: the options of a plan, and a sweep as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ._common import names, numbers
+
+if TYPE_CHECKING:
+    from fastcksum.lab import Sweep
+
+
+def add_plan(parser: argparse.ArgumentParser, *, placements: int, rounds: int) -> None:
+    """The options of everything that sweeps."""
+    parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
+    parser.add_argument(
+        "--offsets",
+        type=numbers,
+        metavar="BYTES",
+        default=[0, 1],
+        help="how far off alignment (default: 0,1)",
+    )
+    parser.add_argument(
+        "--mode", default="throughput", metavar="MODE", help="throughput (default), latency, mixed"
+    )
+    parser.add_argument(
+        "--lengths",
+        type=mixes,
+        metavar="MIXES",
+        help="of mode mixed: imix and ranges (default: imix,1-32,1-128,1-1500)",
+    )
+    parser.add_argument("--cache", default="hot", metavar="SET", help="hot (default), l2, l3, dram, cold")
+    parser.add_argument(
+        "--form", default="plain", metavar="FORM", help="plain (default), dpdk: ten blocks, as dpdk-test does"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, metavar="N", help=f"samples a cell (default: {rounds})"
+    )
+    parser.add_argument(
+        "--placements",
+        type=int,
+        default=placements,
+        metavar="N",
+        help=f"places in a page at which the code is linked (default: {placements})",
+    )
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="processes, one after another (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+
+
+def mixes(text: str) -> dict[str, Any]:
+    """The mixes of a list such as imix,1-128: what mode mixed takes as lengths."""
+    from fastcksum.lab import IMIX  # noqa: PLC0415 - NumPy is for those who measure
+
+    found: dict[str, Any] = {}
+    for part in names(text):
+        span = re.fullmatch(r"(\d+)-(\d+)", part)
+        if part == "imix":
+            found[part] = IMIX
+        elif span is not None and int(span[1]) <= int(span[2]):
+            found[f"{span[1]}..{span[2]}"] = (int(span[1]), int(span[2]))
+        else:
+            raise argparse.ArgumentTypeError(f"{part!r} is neither imix nor a range such as 1-128")
+    return found
+
+
+def plan_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments that sweep() and compare() share."""
+    lengths = options.lengths
+    if options.mode == "mixed" and lengths is None:
+        lengths = mixes("imix,1-32,1-128,1-1500")
+    same = ("offsets", "mode", "cache", "form", "rounds", "placements", "processes", "seed")
+    plan = {name: getattr(options, name) for name in same}
+    if options.sizes is not None:
+        plan["sizes"] = options.sizes
+    return {**plan, "lengths": lengths}
+
+
+def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
+    """Host, plan and rows. A figure that isn't known is null; a net figure below zero is "invalid"."""
+    rows = []
+    for row in sweep.table():
+        fields = {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in row._asdict().items()
+        }
+        if row.net_ticks_per_call is not None and fields["net_ticks_per_call"] is None and row.samples:
+            fields["net_ticks_per_call"] = "invalid"
+        rows.append(fields)
+    return {"host": asdict(sweep.host), "plan": asdict(sweep.plan), "rows": rows}

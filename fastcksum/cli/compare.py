@@ -1,0 +1,46 @@
+"""fastcksum compare: which of two kernels is faster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._common import INTERRUPTED, command, print_json
+from ._sweeping import add_plan, plan_of, sweep_as_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ._common import Commands
+
+
+def add(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "compare",
+        run,
+        "say of two kernels which one is faster, where, by how much and how sure, or that no difference is resolved",
+        "fastcksum compare dpdk_before dpdk_after --sizes 20,1500",
+    )
+    parser.add_argument("a", metavar="A", help="the kernel to compare with")
+    parser.add_argument("b", metavar="B", help="the kernel that is judged")
+    add_plan(parser, placements=10, rounds=240)
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="of all verdicts together (default: 0.95)",
+    )
+    parser.add_argument("--json", action="store_true", help="host, plan, rows and ratios as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from fastcksum import lab  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = lab.compare(options.a, options.b, confidence=options.confidence, **plan_of(options))
+    if options.json:
+        ratios = [ratio._asdict() for ratio in found.table()]
+        print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0

@@ -1,0 +1,92 @@
+"""fastcksum compile: a function of your own by every compiler."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._common import INTERRUPTED, command, names, numbers, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fastcksum.lab._matrix import Matrix
+
+    from ._common import Commands
+
+
+def add(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "compile",
+        run,
+        "compile a checksum function of your own with every compiler here, check its sums, time it, and show what each "
+        "build made of it; exit 1 if one gives a wrong sum",
+        "fastcksum compile patch.c --compilers gcc,clang-19 --flags=-O3 --max-len 131072",
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE.c",
+        help="C, with uint32_t f(const void *buf, size_t len, uint32_t sum)",
+    )
+    parser.add_argument(
+        "--compilers", type=names, metavar="NAMES", help="a comma list (default: each compiler on the PATH)"
+    )
+    parser.add_argument(
+        "--flags",
+        type=shlex.split,
+        action="append",
+        metavar="FLAGS",
+        help="one set of flags, such as --flags='-O3 -march=native'; can be repeated (default: -O2, -O3, -O2 -g and "
+        "-O3 -flto, each for five levels of x86-64)",
+    )
+    parser.add_argument("--symbol", metavar="NAME", help="the function, where several qualify")
+    parser.add_argument(
+        "--max-len", type=int, metavar="BYTES", help="the longest buffer for which its sum is right"
+    )
+    parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: 20,100,1500)")
+    parser.add_argument("--json", action="store_true", help="file, unit, sizes and a row a build as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from fastcksum.lab._matrix import matrix  # noqa: PLC0415 - NumPy is for those who measure
+
+    flags: dict[str, Any] = {"frame_pointer": (False,)}
+    if options.flags:
+        flags = {"optimisations": options.flags, "targets": ("",), "frame_pointer": (None,)}
+    found = matrix(
+        options.file,
+        options.compilers,
+        **flags,
+        **({"sizes": options.sizes} if options.sizes else {}),
+        symbol=options.symbol,
+        max_len=options.max_len,
+    )
+    if options.json:
+        print_json(matrix_as_json(found))
+    else:
+        print(found.text())
+    counts = {
+        status: sum(row.status == status for row in found.rows) for status in ("timed", "wrong", "not built")
+    }
+    if counts["wrong"]:
+        wrong = next(row for row in found.rows if row.status == "wrong")
+        print(f"{options.file.name}, {wrong.compiler} {wrong.flags}: {wrong.note}", file=sys.stderr)
+        return 1
+    if not counts["timed"]:
+        print(f"fastcksum: {options.file.name} is {found.rows[0].note}", file=sys.stderr)
+        return 2
+    if found.sweep is not None and found.sweep.plan.interrupted:
+        return INTERRUPTED
+    if not options.json:
+        print(f"{options.file.name}: the sums of all {counts['timed']} builds that ran are right")
+    return 0
+
+
+def matrix_as_json(found: Matrix) -> dict[str, Any]:
+    """Unit, sizes, and of each build its fields; the ticks by size, null where it was not timed."""
+    rows = [{**row._asdict(), "ticks": dict(zip(found.sizes, row.ticks, strict=True))} for row in found.rows]
+    return {"unit": found.host.unit, "offset": found.offset, "sizes": found.sizes, "rows": rows}

@@ -1,0 +1,65 @@
+"""fastcksum race: our kernels and other people's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._common import INTERRUPTED, command, print_json
+from ._sweeping import sweep_as_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ._common import Commands
+
+
+def add(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "race",
+        run,
+        "time our kernels and other people's together, from 20 bytes to 64 MiB, and say who wins where",
+        "fastcksum race --quick",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer placements and rounds: below three minutes"
+    )
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 20; quick: 8)"
+    )
+    parser.add_argument(
+        "--placements", type=int, metavar="N", help="places of the code in a page (default: 10; quick: 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
+    )
+    parser.add_argument("--huge-pages", action="store_true", help="ask for huge pages for the buffers")
+    parser.add_argument(
+        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="host, plan, rows and all that is printed as JSON"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from fastcksum.lab import _race  # noqa: PLC0415 - NumPy is for those who measure
+
+    found = _race.race(
+        options.kernel,
+        quick=options.quick,
+        rounds=options.rounds,
+        placements=options.placements,
+        seed=options.seed,
+        huge_pages=options.huge_pages,
+    )
+    if options.save:
+        found.sweep.save(options.save)
+    if options.json:
+        print_json({**sweep_as_json(found.sweep), **_race.as_json(found)})
+    else:
+        print(found.text(), end="")
+    return INTERRUPTED if found.sweep.plan.interrupted else 0
