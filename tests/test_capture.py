@@ -19,7 +19,7 @@ import zstandard
 from make_fixtures import CAPTURES, ETHERNET, RAW, Net4, Net6, Packet
 
 from fastcksum import capture, raw_cksum
-from fastcksum.capture import Capture, CaptureWarning, Report, Row, read, verify
+from fastcksum.capture import Capture, CaptureWarning, Report, Row, _pieces, read, verify
 from fastcksum.packets import LAYERS, STATUSES, verify_packet
 
 if TYPE_CHECKING:
@@ -598,9 +598,9 @@ def test_a_header_without_packets(write: Callable[..., str]) -> None:
 @pytest.mark.parametrize("piece", [60, 1000, 4096])
 def test_pieces_of_any_size(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     """Records longer than a piece, and longer than the room in front of one."""
-    monkeypatch.setattr(capture, "_PIECE", piece)
+    monkeypatch.setattr(_pieces, "PIECE", piece)
     for headroom in (0, 16, 100, 5000):
-        monkeypatch.setattr(capture, "_HEADROOM", headroom)
+        monkeypatch.setattr(_pieces, "HEADROOM", headroom)
         for name in ("link-1.pcap", "all.pcapng", "all.pcapng.gz"):
             assert rows(verify(CAPTURES / name)) == expected_rows(CAPTURED[name])
         cut, said = quietly(verify, write(FILES["all.pcapng"][:-1]))
