@@ -23,6 +23,8 @@ from matplotlib.text import Text
 from fastcksum.capture import Capture, Report, verify
 from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
 from fastcksum.lab._cells import Cell
+from fastcksum.lab.plot._builds import WIDTHS
+from fastcksum.lab.plot._packets import HATCHES
 from fastcksum.packets import fill_checksums
 
 if TYPE_CHECKING:
@@ -218,12 +220,7 @@ def picture(request: pytest.FixtureRequest) -> tuple[str, Figure]:
 
 
 def test_every_public_function_of_plot_is_here() -> None:
-    functions = {
-        name
-        for name, value in vars(plot).items()
-        if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == plot.__name__
-    }
-    assert functions == set(PICTURES)
+    assert {name for name in plot.__all__ if inspect.isfunction(getattr(plot, name))} == set(PICTURES)
 
 
 UNITS = {
@@ -488,10 +485,10 @@ def test_a_matrix_shows_width_ticks_and_what_was_not_run() -> None:
     figure = plot.compiler_matrix(built())
     assert [axes.get_title(loc="left") for axes in figure.axes] == list(KERNELS)
     assert cells_of(figure.axes[1]) == {
-        (0, 0): (plot.WIDTHS[0][0], False, "400"),
+        (0, 0): (WIDTHS[0][0], False, "400"),
         (1, 0): ("#FFFFFF", False, "not built"),
-        (0, 1): (plot.WIDTHS[256][0], False, "61.5"),
-        (1, 1): (plot.WIDTHS[512][0], True, ""),
+        (0, 1): (WIDTHS[256][0], False, "61.5"),
+        (1, 1): (WIDTHS[512][0], True, ""),
     }
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
         "gcc 12.2.0 -O2",
@@ -508,7 +505,7 @@ def test_a_matrix_shows_width_ticks_and_what_was_not_run() -> None:
 def test_a_matrix_of_another_size_and_frame_pointer() -> None:
     assert cells_of(plot.compiler_matrix(built(), size=20).axes[0])[0, 1][2] == "5.25"
     kept = plot.compiler_matrix(built(), frame_pointer=True)
-    assert cells_of(kept.axes[0]) == {(0, 0): (plot.WIDTHS[0][0], False, "1,777")}
+    assert cells_of(kept.axes[0]) == {(0, 0): (WIDTHS[0][0], False, "1,777")}
     assert "frame pointer kept" in texts(kept).replace("\n", " ")
 
 
@@ -518,8 +515,8 @@ def test_a_matrix_of_which_nothing_could_be_run() -> None:
 
 
 def test_shades_get_darker_with_the_width() -> None:
-    known = [lightness(shade) for bits, (shade, _) in plot.WIDTHS.items() if bits is not None]
-    assert list(plot.WIDTHS)[1:] == [0, 128, 256, 512]
+    known = [lightness(shade) for bits, (shade, _) in WIDTHS.items() if bits is not None]
+    assert list(WIDTHS)[1:] == [0, 128, 256, 512]
     assert all(wide < narrow - 0.1 for narrow, wide in pairwise(known))
 
 
@@ -549,7 +546,7 @@ def test_verdicts_are_stacked_by_layer() -> None:
     report = judged()
     figure = plot.verdicts(report)
     axes = figure.axes[0]
-    assert list(labelled(axes)) == list(plot.HATCHES)
+    assert list(labelled(axes)) == list(HATCHES)
     good, bad = axes.containers[:2]
     layers = [label.get_text() for label in axes.get_yticklabels()]
     first = layers.index("ipv4")

@@ -1,0 +1,186 @@
+"""Cost against where the buffer and the code lie."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.colors import Normalize
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from fastcksum.lab._host import tick_name
+from fastcksum.lab._sweep import Sweep, units_of
+
+from ._axes import chosen_kernels, fixed_sizes
+from ._style import alignment_words, caption, head, host_line, listed, picture, styles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# A difference that no sweep resolves, whatever its own spread says: minima of quiet runs repeat within 2 %.
+LEAST_NOISE: Final = 0.02
+# A ratio beyond this gets no darker shade in a map: a few offsets far off would make the others pale.
+LARGEST_SHADE: Final = 2.0
+# Offsets further apart than this are not drawn side by side.
+OFFSET_GAP: Final = 64
+
+
+def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str | None = None) -> Figure:
+    """A map a kernel: the cost of each size at each offset by that of the same size at offset 0.
+
+    What lies within the noise of the run, its median (median - minimum) / minimum and at least 2 %, is white, so that
+    flat stays flat; cells that are faster than that also carry a dot, for print without colour. Beyond twice and half
+    there is no darker shade. ValueError if offset 0 or a kernel was not measured.
+    """
+    frame = sweep.frame()
+    frame = frame[frame["size"] > 0]
+    if 0 not in set(frame["offset"]):
+        raise ValueError(
+            f"a map is relative to offset 0, which was not measured; there is {listed(frame['offset'])}"
+        )
+    names = chosen_kernels(frame, kernels)
+    noise = max(LEAST_NOISE, float(frame["error"].median()))
+    maps = {name: _relative_to_offset_0(frame[frame["kernel"] == name]) for name in names}
+    largest = max(float(np.nanmax(np.abs(np.log(each.to_numpy())))) for each in maps.values())
+    limit = max(min(largest, math.log(LARGEST_SHADE)), 2 * math.log1p(noise), math.log(1.25))
+    rows = sum(len(each) for each in maps.values())
+    with picture(height=1.5 + 0.5 * len(maps) + 0.22 * rows) as figure:
+        heights = [len(each) for each in maps.values()]
+        panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for axes, (name, ratios) in zip(panels, maps.items(), strict=True):
+            mesh = _draw_map(axes, ratios, noise, limit)
+            axes.set_title(name, loc="left")
+            axes.set_ylabel("bytes")
+        panels[-1].set_xlabel("offset of the first byte, from the start of a page")
+        beyond = "both" if largest > limit else "neither"
+        bar = figure.colorbar(mesh, ax=list(panels), fraction=0.04, pad=0.02, extend=beyond)
+        bar.ax.yaxis.set_major_locator(FixedLocator([-1.0, -0.5, 0.0, 0.5, 1.0]))
+        bar.ax.yaxis.set_major_formatter(
+            FuncFormatter(
+                lambda value, _: f"±{noise:.0%}" if value == 0 else f"{_ratio_of(value, noise, limit):.2f}x"
+            )
+        )
+        head(figure, title or "Cost at each offset by that at offset 0")
+        caption(
+            figure,
+            f"{host_line(sweep, names)}. Ratio of minima; white: within the noise; dot: faster.",
+        )
+    return figure
+
+
+def placement_strip(
+    sweep: Sweep,
+    *,
+    sizes: Sequence[int] | None = None,
+    offset: int = 0,
+    kernels: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """The minimum at each placement of the code, a dot each, a panel a size: what luck with the linker is worth.
+
+    The bar is the median, the figure above it the slowest by the fastest placement. sizes: at most four; None: the
+    smallest four. ValueError for more, and if the sweep has one placement only.
+    """
+    frame = fixed_sizes(sweep, offset)
+    names = chosen_kernels(frame, kernels)
+    measured = sorted(set(frame["size"]))
+    shown = measured[:4] if sizes is None else list(sizes)
+    if not set(shown) <= set(measured) or not 0 < len(shown) <= 4:
+        raise ValueError(f"sizes must be one to four of {listed(measured)}, not {listed(shown)}")
+    if sweep.plan.placements < 2:
+        raise ValueError("the sweep has one placement only; sweep(..., placements=16) has something to show")
+    minima = _minima_by_place(sweep, offset)
+    with picture() as figure:
+        panels = figure.subplots(1, len(shown), squeeze=False)[0]
+        for axes, size in zip(panels, shown, strict=True):
+            for position, (style, name) in enumerate(zip(styles(), names, strict=False)):
+                _draw_strip(axes, position, minima.get((name, size), []), style, name)
+            axes.set_title(f"{size:,} bytes", loc="left")
+            axes.set_ylim(0, 1.1 * max(axes.dataLim.y1, 0.1))
+            axes.xaxis.set_major_locator(NullLocator())
+            axes.set_xlim(-0.6, len(names) - 0.4)
+        panels[0].set_ylabel(f"{tick_name(sweep.host.unit)} per call")
+        head(
+            figure,
+            title or f"The same code at {sweep.plan.placements} places, {alignment_words(offset)}",
+            panels[0],
+        )
+        note = "A dot: the minimum at one place; bar: median; figure: slowest by fastest place"
+        caption(figure, f"{host_line(sweep, names)}. {note}.")
+    return figure
+
+
+def _relative_to_offset_0(cells: pd.DataFrame) -> pd.DataFrame:
+    """Sizes x offsets: ticks by those at offset 0."""
+    ticks = cells.pivot_table(index="size", columns="offset", values="ticks_per_call").sort_index(
+        ascending=False
+    )
+    return ticks.div(ticks[0], axis=0)
+
+
+def _shade(ratios: Any, noise: float, limit: float) -> Any:
+    """Ratios as -1 .. 1, faster below 0: 0 all over the noise band, then even in the logarithm up to the limit."""
+    logs = np.log(ratios)
+    floor = math.log1p(noise)
+    return np.sign(logs) * np.clip((np.abs(logs) - floor) / (limit - floor), 0, 1)
+
+
+def _ratio_of(shade: float, noise: float, limit: float) -> float:
+    """The ratio that a shade other than 0 stands for."""
+    floor = math.log1p(noise)
+    return math.exp(math.copysign(floor + abs(shade) * (limit - floor), shade))
+
+
+def _draw_map(axes: Axes, ratios: pd.DataFrame, noise: float, limit: float) -> Any:
+    offsets = [int(offset) for offset in ratios.columns]
+    starts = np.cumsum([0, *(1 if b - a <= OFFSET_GAP else 2 for a, b in pairwise(offsets))])
+    shades = _shade(ratios.to_numpy(), noise, limit)
+    scale = Normalize(-1, 1)
+    for group in np.split(np.arange(len(offsets)), np.flatnonzero(np.diff(starts) > 1) + 1):
+        edges = [*starts[group], starts[group[-1]] + 1]
+        rows = np.arange(len(ratios) + 1)
+        mesh = axes.pcolormesh(
+            edges, rows, shades[:, group], cmap="PuOr_r", norm=scale, edgecolors="0.92", linewidth=0.3
+        )
+    faster = np.argwhere(shades < 0)
+    axes.plot(starts[faster[:, 1]] + 0.5, faster[:, 0] + 0.5, "k.", markersize=2.5)
+    labelled = [
+        i for i, at in enumerate(offsets) if i == 0 or starts[i] - starts[i - 1] > 1 or at % 8 == at - i == 0
+    ]
+    axes.set_xticks(starts[labelled] + 0.5, [f"{offsets[i]:,}" for i in labelled])
+    axes.set_yticks(np.arange(len(ratios)) + 0.5, [f"{size:,}" for size in ratios.index])
+    axes.grid(visible=False)
+    return mesh
+
+
+def _minima_by_place(sweep: Sweep, offset: int) -> dict[tuple[str, int], list[float]]:
+    """(kernel, size) -> the minimum of each unit, in the order of the placements."""
+    cells = sweep.plan.cells
+    units = units_of(sweep.samples, len(cells), sweep.host.unit)
+    return {
+        (cell.kernel, cell.size): [unit.summary.minimum for unit in of_cell]
+        for cell, of_cell in zip(cells, units, strict=True)
+        if cell.offset == offset and cell.size > 0
+    }
+
+
+def _draw_strip(
+    axes: Axes, position: int, minima: Sequence[float], style: Mapping[str, Any], label: str
+) -> None:
+    """A dot for each minimum, side by side in the order of the placements; the median as a bar."""
+    known = np.array([value for value in minima if not math.isnan(value)])
+    if len(known) == 0:
+        return
+    across = position + np.linspace(-0.32, 0.32, len(known))
+    axes.plot(across, known, label=label, **{**style, "linestyle": "none"})
+    axes.hlines(
+        float(np.median(known)), position - 0.42, position + 0.42, colors=style["color"], linewidth=1.6
+    )
+    words = f"{known.max() / known.min():.2f}"
+    axes.annotate(words, (position, known.max()), (0, 6), textcoords="offset points", ha="center", fontsize=8)
