@@ -163,4 +163,32 @@ CKSUM_INLINE uint8_t packet_code(const struct packet_check *check)
     return (uint8_t)(check->layer << 3 | check->status);
 }
 
+/* ---- many packets: verdicts.c ---- */
+
+/* Packets of one buffer, as columns, and what is known of them afterwards. */
+struct packet_batch {
+    const unsigned char *data;
+    size_t size;
+    const int64_t *offsets;
+    const uint32_t *lengths;
+    const uint32_t *originals;
+    const uint16_t *links;
+    size_t n;
+    unsigned char *per_packet; /* checks of each packet */
+    uint64_t *counts;          /* of each code; go up by what is found */
+    unsigned char *codes;      /* of all checks, from malloc; the caller frees it, also after a failure */
+    size_t n_codes;
+    size_t room;    /* bytes at codes */
+    size_t unknown; /* packets of link types that are not understood */
+    size_t bad_index;
+    int64_t bad_offset;
+    uint32_t bad_length;
+};
+
+/* What ended a batch. */
+enum packet_batch_end { PACKET_BATCH_WHOLE, PACKET_BATCH_BAD_SPAN, PACKET_BATCH_NO_MEMORY };
+
+/* Judges all packets. Each span is checked on a copy right before its use: another thread may change the columns. */
+CKSUM_HIDDEN enum packet_batch_end packet_verify_batch(cksum_fn *fn, struct packet_batch *batch);
+
 #endif

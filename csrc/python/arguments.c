@@ -71,3 +71,17 @@ done:
     Py_DECREF(integer);
     return result;
 }
+
+int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view)
+{
+    const int flags = PyBUF_ND | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(object, view, flags) < 0) {
+        view->obj = NULL;
+        return -1;
+    }
+    if (view->ndim != 1 || view->itemsize != size) {
+        PyErr_Format(PyExc_ValueError, "%s must be one-dimensional with items of %zd bytes", name, size);
+        return -1;
+    }
+    return 0;
+}

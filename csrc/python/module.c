@@ -106,7 +106,7 @@ static int execute(PyObject *module)
     if (PyModule_AddIntConstant(module, "GIL_RELEASE_BYTES", CORE_GIL_RELEASE_BYTES) < 0) {
         return -1;
     }
-    if (core_add_packet(module) < 0) {
+    if (core_add_packets(module) < 0 || core_add_captures(module) < 0) {
         return -1;
     }
     return core_add_bench(module);

@@ -38,6 +38,9 @@ CKSUM_HIDDEN int core_get_buffer(PyObject *object, Py_buffer *view);
 /* An integer in 0..limit by __index__. 0, or -1 with TypeError set, or ValueError naming what, value and limit. */
 CKSUM_HIDDEN int core_get_size(PyObject *object, const char *what, size_t limit, const char *limit_note, size_t *value);
 
+/* A one-dimensional contiguous array whose items have `size` bytes. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view);
+
 /* kernels.c */
 
 /*
@@ -122,8 +125,11 @@ CORE_METHOD(core_decode_counters);
 CORE_METHOD(core_shared_object);
 #undef CORE_METHOD
 
-/* packet_binding.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
-CKSUM_HIDDEN int core_add_packet(PyObject *module);
+/* packets.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_packets(PyObject *module);
+
+/* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_captures(PyObject *module);
 
 /* bench_type.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_bench(PyObject *module);

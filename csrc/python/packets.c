@@ -1,13 +1,9 @@
-/* packet_binding.c: the parser of packets and the reader of captures as fastcksum.packets and .capture use them. */
+/* packets.c: the parser of packets as fastcksum.packets and .capture use it: one packet, and a batch of them. */
 #include "python/state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "packet/packet.h"
-#include "packet/pcap.h"
-
-#define READER_CAPSULE "fastcksum.capture_reader"
 
 static const char *const reasons[PACKET_REASON_COUNT] = {
 #define REASON_TEXT(id, text) [PACKET_##id] = (text),
@@ -62,13 +58,12 @@ static int add_texts(PyObject *module, const char *name, const char *const *text
     return result;
 }
 
-int core_add_packet(PyObject *module)
+int core_add_packets(PyObject *module)
 {
     const size_t n_links = sizeof links / sizeof links[0];
     if (add_texts(module, "LAYERS", layers, PACKET_LAYER_COUNT) < 0 ||
         add_texts(module, "STATUSES", statuses, PACKET_STATUS_COUNT) < 0 ||
-        add_texts(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0 ||
-        PyModule_AddStringConstant(module, "NO_CAPTURE", pcap_damage_text(PCAP_NO_CAPTURE)) < 0) {
+        add_texts(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0) {
         return -1;
     }
     PyObject *tuple = PyTuple_New((Py_ssize_t)n_links);
@@ -240,97 +235,6 @@ done:
 
 /* ---- many packets ---- */
 
-/* A one-dimensional contiguous array whose items have `size` bytes. 0, or -1 with an exception set. */
-static int take_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view)
-{
-    const int flags = PyBUF_ND | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object, view, flags) < 0) {
-        view->obj = NULL;
-        return -1;
-    }
-    if (view->ndim != 1 || view->itemsize != size) {
-        PyErr_Format(PyExc_ValueError, "%s must be one-dimensional with items of %zd bytes", name, size);
-        return -1;
-    }
-    return 0;
-}
-
-/* Bytes that grow as they are written. */
-struct growing {
-    unsigned char *bytes;
-    size_t n;
-    size_t room;
-};
-
-/* Makes room for n more. 0, or -1 where there is no memory. */
-static int reserve(struct growing *growing, size_t n)
-{
-    if (growing->room - growing->n >= n) {
-        return 0;
-    }
-    const size_t room = 2 * growing->room + n;
-    unsigned char *bytes = realloc(growing->bytes, room);
-    if (bytes == NULL) {
-        return -1;
-    }
-    growing->bytes = bytes;
-    growing->room = room;
-    return 0;
-}
-
-/* What ended a batch before its end. */
-enum batch_end { WHOLE, BAD_SPAN, NO_MEMORY };
-
-struct batch {
-    const unsigned char *data;
-    size_t size;
-    const int64_t *offsets;
-    const uint32_t *lengths;
-    const uint32_t *originals;
-    const uint16_t *links;
-    size_t n;
-    unsigned char *per_packet; /* verdicts of each packet */
-    struct growing codes;
-    uint64_t *counts; /* of each code */
-    size_t unknown;   /* packets of link types that are not understood */
-    size_t bad_index;
-    int64_t bad_offset;
-    uint32_t bad_length;
-};
-
-/* Needs no GIL. Each span is read once into locals, checked, then used: the arrays may change meanwhile. */
-static enum batch_end verify_batch(cksum_fn *fn, struct batch *batch)
-{
-    struct packet_check checks[PACKET_MAX_CHECKS];
-    if (reserve(&batch->codes, 3 * batch->n + PACKET_MAX_CHECKS) < 0) {
-        return NO_MEMORY;
-    }
-    for (size_t i = 0; i < batch->n; i++) {
-        const int64_t offset = batch->offsets[i];
-        const uint32_t length = batch->lengths[i];
-        if (offset < 0 || (uint64_t)offset > batch->size || length > batch->size - (uint64_t)offset) {
-            batch->bad_index = i;
-            batch->bad_offset = offset;
-            batch->bad_length = length;
-            return BAD_SPAN;
-        }
-        if (reserve(&batch->codes, PACKET_MAX_CHECKS) < 0) {
-            return NO_MEMORY;
-        }
-        const unsigned n =
-            packet_verify(fn, batch->data + offset, length, batch->originals[i], batch->links[i], checks);
-        for (unsigned at = 0; at < n; at++) {
-            const uint8_t code = packet_code(&checks[at]);
-            batch->codes.bytes[batch->codes.n + at] = code;
-            batch->counts[code]++;
-        }
-        batch->unknown += n == 0 && !packet_link_known(batch->links[i]);
-        batch->codes.n += n;
-        batch->per_packet[i] = (unsigned char)n;
-    }
-    return WHOLE;
-}
-
 /*
  * (data, offsets, lengths, original lengths, links, counts) -> (verdicts of each packet, codes, packets of unknown link
  * types); the first two as bytes, and counts, 256 uint64, goes up by the number of each code.
@@ -344,8 +248,8 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
         1, sizeof(int64_t), sizeof(uint32_t), sizeof(uint32_t), sizeof(uint16_t), sizeof(uint64_t),
     };
     Py_buffer views[ARGUMENTS] = {{0}};
-    struct batch batch = {0};
-    enum batch_end end;
+    struct packet_batch batch = {0};
+    enum packet_batch_end end;
     const struct cksum_kernel *kernel;
 
     if (!PyArg_ParseTuple(args, "OOOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
@@ -356,7 +260,7 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
         views[0].obj = NULL;
         goto done;
     }
-    if (take_column(objects[COUNTS], names[COUNTS], sizes[COUNTS], true, &views[COUNTS]) < 0) {
+    if (core_get_column(objects[COUNTS], names[COUNTS], sizes[COUNTS], true, &views[COUNTS]) < 0) {
         goto done;
     }
     if (views[COUNTS].shape[0] != 256) {
@@ -364,7 +268,7 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
         goto done;
     }
     for (int i = 1; i < COLUMNS; i++) {
-        if (take_column(objects[i], names[i], sizes[i], false, &views[i]) < 0) {
+        if (core_get_column(objects[i], names[i], sizes[i], false, &views[i]) < 0) {
             goto done;
         }
         if (views[i].shape[0] != views[1].shape[0]) {
@@ -388,120 +292,24 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
     }
     batch.per_packet = (unsigned char *)PyBytes_AS_STRING(per_packet);
     Py_BEGIN_ALLOW_THREADS;
-    end = verify_batch(kernel->fn, &batch);
+    end = packet_verify_batch(kernel->fn, &batch);
     Py_END_ALLOW_THREADS;
-    if (end == NO_MEMORY) {
+    if (end == PACKET_BATCH_NO_MEMORY) {
         PyErr_NoMemory();
-    } else if (end == BAD_SPAN) {
+    } else if (end == PACKET_BATCH_BAD_SPAN) {
         PyErr_Format(PyExc_ValueError,
                      "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
                      batch.bad_index, (long long)batch.bad_offset, (unsigned long)batch.bad_length, batch.size);
     } else {
-        result =
-            Py_BuildValue("Oy#n", per_packet, batch.codes.bytes, (Py_ssize_t)batch.codes.n, (Py_ssize_t)batch.unknown);
+        result = Py_BuildValue("Oy#n", per_packet, batch.codes, (Py_ssize_t)batch.n_codes, (Py_ssize_t)batch.unknown);
     }
 done:
-    free(batch.codes.bytes);
+    free(batch.codes);
     Py_XDECREF(per_packet);
     for (int i = 0; i < ARGUMENTS; i++) {
         if (views[i].obj != NULL) {
             PyBuffer_Release(&views[i]);
         }
-    }
-    return result;
-}
-
-/* ---- captures ---- */
-
-static void free_reader(PyObject *capsule)
-{
-    struct pcap_reader *reader = PyCapsule_GetPointer(capsule, READER_CAPSULE);
-    pcap_free(reader);
-    PyMem_Free(reader);
-}
-
-/* A new reader, at the start of a file. */
-PyObject *core_capture_reader(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
-{
-    struct pcap_reader *reader = PyMem_Calloc(1, sizeof *reader);
-    if (reader == NULL) {
-        return PyErr_NoMemory();
-    }
-    PyObject *capsule = PyCapsule_New(reader, READER_CAPSULE, free_reader);
-    if (capsule == NULL) {
-        PyMem_Free(reader);
-    }
-    return capsule;
-}
-
-/*
- * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links), the last five to be filled
- *     -> (packets found, bytes taken, bytes needed, damage in words or None, offset of the damage)
- * The records lie in window[start:stop]; the offsets count from the start of window.
- */
-PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *result = NULL, *capsule, *window, *objects[5];
-    static const char *const names[] = {"offsets", "lengths", "original_lengths", "times", "linktypes"};
-    static const Py_ssize_t sizes[] = {8, 4, 4, 8, 2};
-    Py_buffer view = {0}, views[5] = {{0}};
-    Py_ssize_t start, stop;
-    int final;
-    size_t taken, needed;
-    struct pcap_reader *reader;
-
-    if (!PyArg_ParseTuple(args, "OOnnpOOOOO", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
-                          &objects[2], &objects[3], &objects[4])) {
-        return NULL;
-    }
-    reader = PyCapsule_GetPointer(capsule, READER_CAPSULE);
-    if (reader == NULL) {
-        return NULL;
-    }
-    if (core_get_buffer(window, &view) < 0) {
-        view.obj = NULL;
-        goto done;
-    }
-    if (start < 0 || stop < start || stop > view.len) {
-        PyErr_Format(PyExc_ValueError, "start and stop must lie in order in 0..%zd, not %zd and %zd", view.len, start,
-                     stop);
-        goto done;
-    }
-    for (int i = 0; i < 5; i++) {
-        if (take_column(objects[i], names[i], sizes[i], true, &views[i]) < 0) {
-            goto done;
-        }
-        if (views[i].shape[0] != views[0].shape[0]) {
-            PyErr_Format(PyExc_ValueError, "%s must have as many elements as offsets", names[i]);
-            goto done;
-        }
-    }
-    struct pcap_records records = {
-        .offsets = views[0].buf,
-        .lengths = views[1].buf,
-        .original_lengths = views[2].buf,
-        .times = views[3].buf,
-        .links = views[4].buf,
-        .room = (size_t)views[0].shape[0],
-    };
-    Py_BEGIN_ALLOW_THREADS;
-    taken =
-        pcap_scan(reader, (const unsigned char *)view.buf + start, (size_t)(stop - start), final, &records, &needed);
-    for (size_t i = 0; i < records.n; i++) {
-        records.offsets[i] += start;
-    }
-    Py_END_ALLOW_THREADS;
-    result = Py_BuildValue("nnnzK", (Py_ssize_t)records.n, (Py_ssize_t)taken, (Py_ssize_t)needed,
-                           reader->damage == PCAP_INTACT ? NULL : pcap_damage_text(reader->damage),
-                           (unsigned long long)reader->damage_at);
-done:
-    for (int i = 0; i < 5; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
-    if (view.obj != NULL) {
-        PyBuffer_Release(&view);
     }
     return result;
 }
