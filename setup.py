@@ -20,7 +20,7 @@ if not sys.platform.startswith("linux"):
 
 CSRC = Path("csrc")
 EXPORTS = CSRC / "python" / "exports.map"
-COMPILED_FOLDERS = ("base", "kernels", "bench", "packet", "python")  # adapters: on the user's machine
+COMPILED_FOLDERS = ("base", "kernels", "core", "bench", "packet", "python")  # adapters: on the user's machine
 
 COMPILE_FLAGS = [
     "-std=c11",

@@ -26,17 +26,17 @@ PACKAGE = ROOT / "fastcksum"
 NOTEBOOKS = ROOT / "notebooks"
 
 KERNEL_FOLDERS = {".": None, "past": "past", "peer": "peer", "yardstick": "yardstick"}
-NOT_KERNELS = {"registry.c", "batch.c"}
 STANDARD_HEADERS = {"stdbool.h", "stddef.h", "stdint.h", "string.h"}
 INTRINSICS_HEADERS = {"base/intrinsics.h", "immintrin.h", "emmintrin.h", "arm_neon.h"}
 
-# What each folder of csrc may include of the others: base <- kernels <- bench, packet <- python.
+# What each folder of csrc may include of the others: base <- kernels <- core <- bench, packet <- python.
 MAY_INCLUDE = {
     "base": {"base"},
     "kernels": {"base", "kernels"},
-    "bench": {"base", "kernels", "bench"},
-    "packet": {"base", "kernels", "packet"},
-    "python": {"base", "kernels", "bench", "packet", "python"},
+    "core": {"base", "kernels", "core"},
+    "bench": {"base", "kernels", "core", "bench"},
+    "packet": {"base", "kernels", "core", "packet"},
+    "python": {"base", "kernels", "core", "bench", "packet", "python"},
     "adapters": {"base", "kernels"},
 }
 
@@ -47,7 +47,7 @@ def c_files() -> list[Path]:
 
 def kernel_files() -> list[Path]:
     folders = (CSRC / "kernels" / folder for folder in KERNEL_FOLDERS)
-    return sorted(path for folder in folders for path in folder.glob("*.c") if path.name not in NOT_KERNELS)
+    return sorted(path for folder in folders for path in folder.glob("*.c"))
 
 
 @cache

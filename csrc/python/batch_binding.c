@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernels/batch.h"
+#include "core/batch.h"
 
 /* The kind of a struct-module format of one integer: 'i' signed, 'u' unsigned, 0 for anything else. */
 static char integer_kind(const char *format)

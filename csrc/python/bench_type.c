@@ -8,7 +8,7 @@
 
 #include "bench/cache.h"
 #include "bench/timing.h"
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 /* One cell and what keeps it alive. */
 struct bench_cell {

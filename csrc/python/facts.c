@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "bench/timing.h"
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 /* setup.py says how the module was compiled. */
 #if !defined(CKSUM_BUILD_COMPILER)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/verify.h"
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 #define CAPSULE_NAME "fastcksum.kernel"
 

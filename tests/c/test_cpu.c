@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 #define OSXSAVE (1u << 27)
 #define AVX (1u << 28)

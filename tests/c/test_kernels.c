@@ -10,8 +10,8 @@
 
 #include "base/fold.h"
 #include "check.h"
+#include "core/registry.h"
 #include "guarded.h"
-#include "kernels/registry.h"
 #include "oracle.h"
 
 #define LONGEST 2100u

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/registry.h"
+#include "core/registry.h"
 #include "packet/pcap.h"
 
 #if !defined(TEST_CAPTURES)

@@ -1,5 +1,5 @@
 /* The list of kernels: complete, without doubles, in a state that its readers may rely on. */
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 
 #include "base/fold.h"
 #include "check.h"
+#include "core/registry.h"
 #include "guarded.h"
-#include "kernels/registry.h"
 #include "oracle.h"
 
 #define LONGEST_HERE (((size_t)2 << 20) + 4096u)

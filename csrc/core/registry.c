@@ -1,5 +1,5 @@
 /* registry.c: the one reader of kernels.def. */
-#include "kernels/registry.h"
+#include "core/registry.h"
 
 #include <string.h>
 

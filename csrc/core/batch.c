@@ -6,7 +6,7 @@
  * for each pair of types; only plain 64-bit arrays, what NumPy makes unless told otherwise, have a loop of their own. The decoded block is also the private copy that
  * makes the bounds check mean something while another thread writes to the arrays.
  */
-#include "kernels/batch.h"
+#include "core/batch.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* registry.h: the kernels that were compiled in, in the order of kernels.def. */
-#ifndef CKSUM_KERNELS_REGISTRY_H
-#define CKSUM_KERNELS_REGISTRY_H
+#ifndef CKSUM_CORE_REGISTRY_H
+#define CKSUM_CORE_REGISTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * batch.h: many buffers in one call: spans of one buffer, given by arrays of any integer type.
  */
-#ifndef CKSUM_KERNELS_BATCH_H
-#define CKSUM_KERNELS_BATCH_H
+#ifndef CKSUM_CORE_BATCH_H
+#define CKSUM_CORE_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
