@@ -59,7 +59,7 @@ CKSUM_HIDDEN const struct cksum_kernel *core_active_kernel(PyObject *module);
 /* The names of these CKSUM_CPU_* bits as a tuple of str. NULL with an exception set. */
 CKSUM_HIDDEN PyObject *core_feature_names(uint32_t features);
 
-/* raw_cksum.c */
+/* sums.c */
 
 /* The folded raw sum of these bytes, with the GIL released where that pays. */
 CKSUM_INLINE uint16_t core_sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len,
@@ -131,7 +131,7 @@ CKSUM_HIDDEN int core_add_packets(PyObject *module);
 /* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_captures(PyObject *module);
 
-/* bench_type.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
+/* bench.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_bench(PyObject *module);
 
 #endif

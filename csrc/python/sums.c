@@ -1,4 +1,4 @@
-/* raw_cksum.c: the function most callers come for, and the arguments that it shares with checksum and verify. */
+/* sums.c: the function most callers come for, and the arguments that it shares with checksum and verify. */
 #include "python/state.h"
 
 #include <stdio.h>

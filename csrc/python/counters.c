@@ -1,4 +1,4 @@
-/* counters_binding.c: the event counters as Python calls them: one count of a kernel, and the decoding of a record. */
+/* counters.c: the event counters as Python calls them: one count of a kernel, and the decoding of a record. */
 #define _GNU_SOURCE /* dladdr */
 #include "python/state.h"
 

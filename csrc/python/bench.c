@@ -1,4 +1,4 @@
-/* bench_type.c: the type Bench: cells, the buffers they lie in, and rounds over them. */
+/* bench.c: the type Bench: cells, the buffers they lie in, and rounds over them. */
 #include "python/state.h"
 
 #include <stdbool.h>

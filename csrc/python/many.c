@@ -1,4 +1,4 @@
-/* batch_binding.c: raw_cksum_many. Arrays come and go through the buffer protocol; NumPy is imported to make one. */
+/* many.c: raw_cksum_many. Arrays come and go through the buffer protocol; NumPy is imported to make one. */
 #include "python/state.h"
 
 #include <string.h>

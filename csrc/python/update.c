@@ -1,4 +1,4 @@
-/* arithmetic_binding.c: checksum, verify and update_checksum: the RFC's arithmetic where a call's own cost counts. */
+/* update.c: checksum, verify and update_checksum: the RFC's arithmetic where a call's own cost counts. */
 #include "python/state.h"
 
 #include "base/fold.h"
