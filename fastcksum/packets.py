@@ -1,4 +1,4 @@
-"""Checksums of packets: pseudo headers, IPv4 headers, and what IP carries. The parser itself is csrc/packet/packet.c.
+"""Checksums of packets: pseudo headers, IPv4 headers, and what IP carries. The parser itself is csrc/packet.
 
 ``packet`` is any C-contiguous bytes-like object, ``offset`` where in it the packet begins, and ``link`` what it
 begins with: ``"ip"`` (an IPv4 or IPv6 header), ``"ethernet"``, or the number that capture files give a link type

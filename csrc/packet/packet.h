@@ -81,23 +81,28 @@ enum packet_reason {
         PACKET_REASON_COUNT
 };
 
-/* What a packet may start with, by its number in a capture file (LINKTYPE_ or DLT_). */
+/* What a packet may start with: C name, its number in a capture file (LINKTYPE_ or DLT_), the step of the walk. */
+#define PACKET_LINKS(X)                                                                                                \
+    X(NULL, 0, packet_bsd_loopback)                                                                                    \
+    X(ETHERNET, 1, packet_ethernet)                                                                                    \
+    X(PPP, 9, packet_ppp)                                                                                              \
+    X(DLT_RAW, 12, packet_ip)                                                                                          \
+    X(DLT_RAW_OPENBSD, 14, packet_ip)                                                                                  \
+    X(PPP_HDLC, 50, packet_ppp_or_cisco_hdlc)                                                                          \
+    X(PPPOE, 51, packet_pppoe)                                                                                         \
+    X(RAW, 101, packet_ip)                                                                                             \
+    X(CISCO_HDLC, 104, packet_cisco_hdlc)                                                                              \
+    X(LOOP, 108, packet_bsd_loopback)                                                                                  \
+    X(LINUX_SLL, 113, packet_linux_sll)                                                                                \
+    X(PPP_WITH_DIRECTION, 204, packet_ppp_with_direction)                                                              \
+    X(IPV4, 228, packet_ip)                                                                                            \
+    X(IPV6, 229, packet_ip)                                                                                            \
+    X(LINUX_SLL2, 276, packet_linux_sll2)
+
 enum packet_link {
-    PACKET_LINK_NULL = 0,
-    PACKET_LINK_ETHERNET = 1,
-    PACKET_LINK_PPP = 9,
-    PACKET_LINK_DLT_RAW = 12,
-    PACKET_LINK_DLT_RAW_OPENBSD = 14,
-    PACKET_LINK_PPP_HDLC = 50,
-    PACKET_LINK_PPPOE = 51,
-    PACKET_LINK_RAW = 101,
-    PACKET_LINK_CISCO_HDLC = 104,
-    PACKET_LINK_LOOP = 108,
-    PACKET_LINK_LINUX_SLL = 113,
-    PACKET_LINK_PPP_WITH_DIRECTION = 204,
-    PACKET_LINK_IPV4 = 228,
-    PACKET_LINK_IPV6 = 229,
-    PACKET_LINK_LINUX_SLL2 = 276,
+#define PACKET_LINK_ID(id, number, step) PACKET_LINK_##id = (number),
+    PACKET_LINKS(PACKET_LINK_ID)
+#undef PACKET_LINK_ID
 };
 
 /*

@@ -1,0 +1,256 @@
+/* transport.c: what IP carries, and what of it has a checksum. */
+#include "packet/walk.h"
+
+/* What a 32-bit number in network order adds to a raw sum, folded. */
+static uint16_t wire32_sum(uint32_t number)
+{
+    return cksum_host_order16(cksum_fold32(number)); /* swapping bytes commutes with the sum (RFC 1071 section 2B) */
+}
+
+uint16_t packet_pseudo_header(unsigned version, const unsigned char *src, const unsigned char *dst, unsigned protocol,
+                              uint32_t length)
+{
+    uint64_t sum = (uint64_t)cksum_host_order16((uint16_t)protocol) + wire32_sum(length);
+    for (unsigned i = 0; i < (version == 4 ? 4u : 16u); i += 4) {
+        sum += (uint64_t)cksum_load32(src + i) + cksum_load32(dst + i); /* at most 2 * 17 + 4 bits: no carry is lost */
+    }
+    return cksum_fold32(cksum_fold64(sum));
+}
+
+static void set_pseudo(const struct walk *w, struct packet_check *check, uint64_t length)
+{
+    check->pseudo = packet_pseudo_header(w->ip_version, w->src, w->dst, w->protocol, (uint32_t)length);
+    check->pseudo_length = wire32_sum((uint32_t)length);
+}
+
+struct packet_check *packet_transport_check(struct walk *w, enum packet_layer layer, uint64_t *length)
+{
+    struct packet_check *check = packet_add_check(w, layer);
+    *length = w->end < w->at ? 0 : w->end - w->at;
+    if (check == NULL) {
+        return NULL;
+    }
+    check->has_field = check->has_field && !w->later_fragment;
+    if (w->trouble != PACKET_NO_REASON) {
+        check->reason = w->trouble;
+        return NULL;
+    }
+    if (*length < packet_header_bytes(layer)) {
+        check->reason = PACKET_TOO_SHORT;
+        return NULL;
+    }
+    return check;
+}
+
+/* TCP, ICMP, ICMPv6, IGMP: all that IP carries, with a pseudo header or without. */
+static struct next whole_payload(struct walk *w, enum packet_layer layer, bool pseudo)
+{
+    uint64_t length;
+    struct packet_check *check = packet_transport_check(w, layer, &length);
+    if (check != NULL) {
+        packet_cover(check, length);
+        if (pseudo) {
+            set_pseudo(w, check, length);
+        }
+    }
+    return PACKET_STOP;
+}
+
+static struct next tcp(struct walk *w)
+{
+    return whole_payload(w, PACKET_TCP, true);
+}
+
+static struct next icmp(struct walk *w)
+{
+    return whole_payload(w, PACKET_ICMP, false);
+}
+
+static struct next icmpv6(struct walk *w)
+{
+    return whole_payload(w, PACKET_ICMPV6, true);
+}
+
+static struct next igmp(struct walk *w)
+{
+    return whole_payload(w, PACKET_IGMP, false);
+}
+
+static struct next udp(struct walk *w)
+{
+    uint64_t carried;
+    struct packet_check *check = packet_transport_check(w, PACKET_UDP, &carried);
+    if (w->later_fragment || !packet_have(w, 8)) {
+        return PACKET_STOP;
+    }
+    const unsigned char *header = packet_here(w);
+    const unsigned from = packet_be16(header), to = packet_be16(header + 2), said = packet_be16(header + 4);
+    const uint64_t length = said == 0 && w->length_unsaid ? carried : said;
+    if (check != NULL) {
+        if (length < 8) {
+            check->reason = PACKET_TOO_SHORT;
+        } else if (length > carried) {
+            check->reason = PACKET_PAST_END;
+        } else {
+            packet_cover(check, length);
+            set_pseudo(w, check, length);
+        }
+        if (check->covered && w->ip_version == 4 && cksum_load16(header + 6) == 0) {
+            check->status = PACKET_NONE;
+            check->reason = PACKET_NOT_SENT;
+            check->pending = false;
+        }
+    }
+    if (length >= 8) {
+        packet_cut_to(w, length);
+    }
+    w->at += 8;
+    return packet_udp_payload(from, to);
+}
+
+/* RFC 3828: the length field says how much is covered, 0 for all; the pseudo header takes the whole length. */
+static struct next udplite(struct walk *w)
+{
+    uint64_t length;
+    struct packet_check *check = packet_transport_check(w, PACKET_UDPLITE, &length);
+    if (check != NULL) {
+        const uint64_t said = packet_be16(packet_here(w) + 4), coverage = said == 0 ? length : said;
+        if (coverage < 8 || coverage > length) {
+            check->reason = PACKET_COVERAGE;
+        } else {
+            packet_cover(check, coverage);
+            set_pseudo(w, check, length);
+        }
+    }
+    return PACKET_STOP;
+}
+
+/* RFC 4340 section 9: the header with its options always, and of the data all (0) or (n - 1) words of four bytes. */
+static struct next dccp(struct walk *w)
+{
+    uint64_t length;
+    struct packet_check *check = packet_transport_check(w, PACKET_DCCP, &length);
+    if (check != NULL) {
+        const unsigned char *header = packet_here(w);
+        const unsigned data_offset = header[4] * 4u, said = header[5] & 15u;
+        const uint64_t coverage = said == 0 ? length : data_offset + (said - 1) * 4u;
+        if (data_offset < 12 || data_offset > length || coverage > length) {
+            check->reason = PACKET_COVERAGE;
+        } else {
+            packet_cover(check, coverage);
+            set_pseudo(w, check, length);
+        }
+    }
+    return PACKET_STOP;
+}
+
+/*
+ * OSPF says its own length; what lies behind (authentication, link-local signalling) is not covered. Version 2 leaves
+ * out its 64 bits of authentication (RFC 2328 D.4), and has no checksum where these are cryptographic. Version 3 has a
+ * pseudo header, and no checksum where an authentication trailer follows (RFC 7166).
+ */
+static struct next ospf(struct walk *w)
+{
+    uint64_t carried;
+    struct packet_check *check = packet_transport_check(w, PACKET_OSPF, &carried);
+    if (check == NULL) {
+        return PACKET_STOP;
+    }
+    const unsigned char *header = packet_here(w);
+    const unsigned version = header[0], length = packet_be16(header + 2);
+    const unsigned header_length = version == 2 ? 24 : 16;
+    if (version != 2 && version != 3) {
+        check->reason = PACKET_VERSION;
+    } else if (length < header_length) {
+        check->reason = PACKET_TOO_SHORT;
+    } else if (length > carried) {
+        check->reason = PACKET_PAST_END;
+    } else if ((version == 2 && packet_be16(header + 14) == 2) ||
+               (version == 3 && packet_be16(header + 12) == 0 && length < carried)) {
+        check->status = PACKET_NONE;
+        check->reason = PACKET_AUTHENTICATED;
+    } else {
+        packet_cover(check, length);
+        if (version == 2) {
+            check->hole = check->start + 16;
+            check->hole_length = 8;
+        } else {
+            set_pseudo(w, check, length);
+        }
+    }
+    return PACKET_STOP;
+}
+
+/* Version 2 sums the message alone; version 3 adds a pseudo header (RFC 5798 section 5.2.8). */
+static struct next vrrp(struct walk *w)
+{
+    uint64_t length;
+    struct packet_check *check = packet_transport_check(w, PACKET_VRRP, &length);
+    if (check != NULL) {
+        const unsigned version = *packet_here(w) >> 4;
+        if (version == 2 || version == 3) {
+            packet_cover(check, length);
+        } else {
+            check->reason = PACKET_VERSION;
+        }
+        if (version == 3) {
+            set_pseudo(w, check, length);
+        }
+    }
+    return PACKET_STOP;
+}
+
+static struct next sctp(struct walk *w)
+{
+    uint64_t length;
+    struct packet_check *check = packet_transport_check(w, PACKET_SCTP, &length);
+    if (check != NULL) {
+        check->reason = PACKET_CRC32C;
+    }
+    return PACKET_STOP;
+}
+
+/* AH over IPv4; over IPv6 it is one of the extension headers. */
+static struct next authentication_header(struct walk *w)
+{
+    if (w->later_fragment || !packet_have(w, 8)) {
+        return PACKET_STOP;
+    }
+    w->protocol = packet_here(w)[0];
+    w->at += (packet_here(w)[1] + 2u) * 4;
+    return packet_follow_protocol(w);
+}
+
+/* IP in IP: 4 and 6 are told apart by the first nibble. */
+static struct next ip_in_ip(struct walk *w)
+{
+    return w->later_fragment || !packet_have(w, 1) ? PACKET_STOP : (struct next){packet_ip};
+}
+
+/* What follows a protocol number, over which versions of IP. */
+static const struct {
+    struct next next;
+    bool over_ipv4;
+    bool over_ipv6;
+} protocols[256] = {
+    [PROTO_ICMP] = {{icmp}, true, false},
+    [PROTO_IGMP] = {{igmp}, true, false},
+    [PROTO_IPV4] = {{ip_in_ip}, true, true},
+    [PROTO_TCP] = {{tcp}, true, true},
+    [PROTO_UDP] = {{udp}, true, true},
+    [PROTO_DCCP] = {{dccp}, true, true},
+    [PROTO_IPV6] = {{ip_in_ip}, true, true},
+    [PROTO_GRE] = {{packet_gre}, true, true},
+    [PROTO_AH] = {{authentication_header}, true, false},
+    [PROTO_ICMPV6] = {{icmpv6}, false, true},
+    [PROTO_OSPF] = {{ospf}, true, true},
+    [PROTO_VRRP] = {{vrrp}, true, true},
+    [PROTO_SCTP] = {{sctp}, true, true},
+    [PROTO_UDPLITE] = {{udplite}, true, true},
+};
+
+struct next packet_follow_protocol(struct walk *w)
+{
+    const bool carried = w->ip_version == 4 ? protocols[w->protocol].over_ipv4 : protocols[w->protocol].over_ipv6;
+    return carried ? protocols[w->protocol].next : PACKET_STOP;
+}

@@ -1,0 +1,153 @@
+/*
+ * walk.h: the walk through a packet, for the files that know its protocols.
+ *
+ * A packet is walked from the outside in by small steps, one function a protocol. A step reads one header at w->at and
+ * names the step that reads what stands behind it, which it looks up in a table; it does not call it, so that a packet of
+ * a thousand headers costs a loop and no stack. Three ends are kept:
+ *
+ *     at          where the next header begins
+ *     end         where the payload in hand ends by what the headers say: Ethernet padding and trailers lie behind it
+ *     captured    where the bytes end that may be read
+ *
+ * Every read is preceded by packet_have(w, n), which asks for both ends. Every step moves `at` forward, so the walk ends;
+ * a length that a header claims is read once into a local and is compared before it is used, so that bytes which another
+ * thread changes meanwhile give a wrong verdict at worst.
+ */
+#ifndef CKSUM_PACKET_WALK_H
+#define CKSUM_PACKET_WALK_H
+
+#include "base/fold.h"
+#include "packet/packet.h"
+
+struct walk;
+
+/* What comes next: a step, or NULL where the walk ends. */
+struct next {
+    struct next (*step)(struct walk *w);
+};
+
+#define PACKET_STOP ((struct next){NULL})
+
+struct walk {
+    const unsigned char *bytes;
+    uint64_t captured;
+    uint64_t at;
+    uint64_t end;
+    struct packet_check *checks;
+    unsigned n_checks;
+
+    uint16_t ethertype; /* of what is at `at` */
+
+    /* The IP header in force. src and dst are what the pseudo header takes, which is not always what the header says. */
+    uint8_t ip_version;
+    uint8_t protocol;
+    uint8_t trouble;     /* why what it carries can't be judged; NO_REASON if it can */
+    bool later_fragment; /* what it carries begins in another packet */
+    bool length_unsaid;  /* the header gives no length (TSO, jumbo): what it carries need not either */
+    uint32_t ip;
+    const unsigned char *src;
+    const unsigned char *dst;
+};
+
+enum {
+    ETHERTYPE_IPV4 = 0x0800,
+    ETHERTYPE_IPV6 = 0x86dd,
+    ETHERTYPE_MPLS = 0x8847,
+};
+
+enum {
+    PROTO_HOP_BY_HOP = 0,
+    PROTO_ICMP = 1,
+    PROTO_IGMP = 2,
+    PROTO_IPV4 = 4,
+    PROTO_TCP = 6,
+    PROTO_UDP = 17,
+    PROTO_DCCP = 33,
+    PROTO_IPV6 = 41,
+    PROTO_ROUTING = 43,
+    PROTO_FRAGMENT = 44,
+    PROTO_GRE = 47,
+    PROTO_AH = 51,
+    PROTO_ICMPV6 = 58,
+    PROTO_NONE = 59,
+    PROTO_DESTINATION_OPTIONS = 60,
+    PROTO_OSPF = 89,
+    PROTO_VRRP = 112,
+    PROTO_SCTP = 132,
+    PROTO_UDPLITE = 136,
+};
+
+CKSUM_INLINE uint16_t packet_be16(const unsigned char *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+CKSUM_INLINE uint32_t packet_be32(const unsigned char *p)
+{
+    return (uint32_t)packet_be16(p) << 16 | packet_be16(p + 2);
+}
+
+/* Whether the next n bytes may be read and belong to the payload in hand. */
+CKSUM_INLINE bool packet_have(const struct walk *w, uint64_t n)
+{
+    const uint64_t limit = w->captured < w->end ? w->captured : w->end;
+    return w->at <= limit && n <= limit - w->at;
+}
+
+CKSUM_INLINE const unsigned char *packet_here(const struct walk *w)
+{
+    return w->bytes + w->at;
+}
+
+/* Ends the payload in hand `length` bytes behind `at`, if it does not end before. */
+CKSUM_INLINE void packet_cut_to(struct walk *w, uint64_t length)
+{
+    if (w->at <= w->end && length < w->end - w->at) {
+        w->end = w->at + length;
+    }
+}
+
+/*
+ * Starts the check of a layer whose header is at `at`. NULL where there are as many as fit: the last one of them then
+ * has the reason PACKET_TOO_DEEP.
+ */
+CKSUM_HIDDEN struct packet_check *packet_add_check(struct walk *w, enum packet_layer layer);
+
+/* The bytes of a layer's header that must be there for its field and its lengths to mean something. */
+CKSUM_HIDDEN unsigned packet_header_bytes(enum packet_layer layer);
+
+/* The steps, by the file that has them. */
+CKSUM_HIDDEN struct next packet_bsd_loopback(struct walk *w); /* link.c */
+CKSUM_HIDDEN struct next packet_cisco_hdlc(struct walk *w);
+CKSUM_HIDDEN struct next packet_ethernet(struct walk *w);
+CKSUM_HIDDEN struct next packet_linux_sll(struct walk *w);
+CKSUM_HIDDEN struct next packet_linux_sll2(struct walk *w);
+CKSUM_HIDDEN struct next packet_ppp(struct walk *w);
+CKSUM_HIDDEN struct next packet_ppp_or_cisco_hdlc(struct walk *w);
+CKSUM_HIDDEN struct next packet_ppp_with_direction(struct walk *w);
+CKSUM_HIDDEN struct next packet_pppoe(struct walk *w);
+CKSUM_HIDDEN struct next packet_ip(struct walk *w);  /* network.c */
+CKSUM_HIDDEN struct next packet_gre(struct walk *w); /* tunnel.c */
+CKSUM_HIDDEN struct next packet_udp_payload(unsigned from, unsigned to);
+
+/* The step that w->ethertype names. */
+CKSUM_HIDDEN struct next packet_follow_ethertype(struct walk *w);
+
+/* The step that w->protocol names, behind an IP header. */
+CKSUM_HIDDEN struct next packet_follow_protocol(struct walk *w);
+
+/*
+ * Starts the check of a transport. *length is what IP carries of it. NULL, with the reason in the check, if nothing
+ * of it can be judged.
+ */
+CKSUM_HIDDEN struct packet_check *packet_transport_check(struct walk *w, enum packet_layer layer, uint64_t *length);
+
+/* Makes the check one over `length` bytes from its header on, to be judged. */
+CKSUM_INLINE void packet_cover(struct packet_check *check, uint64_t length)
+{
+    check->length = (uint32_t)length;
+    check->covered = true;
+    check->pending = true;
+}
+
+#endif
