@@ -24,21 +24,9 @@ static const char *const statuses[PACKET_STATUS_COUNT] = {
 };
 
 static const unsigned links[] = {
-    PACKET_LINK_NULL,
-    PACKET_LINK_ETHERNET,
-    PACKET_LINK_PPP,
-    PACKET_LINK_DLT_RAW,
-    PACKET_LINK_DLT_RAW_OPENBSD,
-    PACKET_LINK_PPP_HDLC,
-    PACKET_LINK_PPPOE,
-    PACKET_LINK_RAW,
-    PACKET_LINK_CISCO_HDLC,
-    PACKET_LINK_LOOP,
-    PACKET_LINK_LINUX_SLL,
-    PACKET_LINK_PPP_WITH_DIRECTION,
-    PACKET_LINK_IPV4,
-    PACKET_LINK_IPV6,
-    PACKET_LINK_LINUX_SLL2,
+#define LINK_NUMBER(id, number, step) PACKET_LINK_##id,
+    PACKET_LINKS(LINK_NUMBER)
+#undef LINK_NUMBER
 };
 
 /* Adds the tuple of these texts as an attribute of the module. 0, or -1 with an exception set. */
