@@ -33,8 +33,8 @@ import numpy as np
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab._job import MARGIN, check_sums, pinned, time_round
-from fastcksum.lab._placement import links_of
+from fastcksum.lab._bench.job import MARGIN, check_sums, pinned, time_round
+from fastcksum.lab._bench.placement import links_of
 from fastcksum.lab._sweep import target_ticks
 
 PAGE = mmap.PAGESIZE

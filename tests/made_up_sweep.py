@@ -9,9 +9,9 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum.lab import Host, Plan, Sweep
-from fastcksum.lab._cells import Cell
-from fastcksum.lab._host import Cache
-from fastcksum.lab._job import Outcome
+from fastcksum.lab._bench.cells import Cell
+from fastcksum.lab._bench.job import Outcome
+from fastcksum.lab._machine.facts import Cache
 from fastcksum.lab._sweep import join_samples
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
 from fastcksum.cli import _common, _sweeping
-from fastcksum.lab import _job
+from fastcksum.lab._bench import job as _job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -303,7 +303,7 @@ def wrong_kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
         "  if (len) { w = 0; memcpy(&w, p, 1); t += w; }\n"
         "  return (uint32_t)(t >> 32) + (uint32_t)t; }\n"
     )
-    monkeypatch.setattr("fastcksum.lab._compile._try", lambda *_: None)
+    monkeypatch.setattr("fastcksum.lab._build.compiler._try", lambda *_: None)
     return lab.compile_kernel(text)
 
 

@@ -153,7 +153,7 @@ def test_what_can_not_be_asked(options: dict[str, Any], words: str) -> None:
 
 
 def test_no_compiler_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastcksum.lab import _placement
+    from fastcksum.lab._bench import placement as _placement
 
     def no_compiler(*_: object) -> None:
         raise lab.CompileError("compiler 'gcc' is not on the PATH")

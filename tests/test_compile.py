@@ -16,9 +16,12 @@ import pytest
 
 import fastcksum
 from fastcksum import _core, kernels, lab, raw_cksum
-from fastcksum.lab import _assembly, _c_source, _compile, _features
-from fastcksum.lab._c_source import SIZE_T
-from fastcksum.lab._object import ElfObject
+from fastcksum.lab._build import assembly as _assembly
+from fastcksum.lab._build import c_source as _c_source
+from fastcksum.lab._build import compiler as _compile
+from fastcksum.lab._build import features as _features
+from fastcksum.lab._build.c_source import SIZE_T
+from fastcksum.lab._build.elf import ElfObject
 
 pytestmark = pytest.mark.needs_tool("gcc")
 
@@ -271,7 +274,7 @@ def test_sources_are_found_inside_an_installed_package(tmp_path: Path) -> None:
 
 
 def test_missing_sources_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "fastcksum" / "lab" / "_compile.py"))
+    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "fastcksum" / "lab" / "_build" / "compiler.py"))
     with pytest.raises(
         lab.CompileError, match=r"the C sources are missing beside .*: install fastcksum again"
     ):
@@ -280,7 +283,8 @@ def test_missing_sources_are_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_was_compiled_is_removed_at_the_end() -> None:
     code = (
-        "from fastcksum.lab import _compile, compile_kernel\n"
+        "from fastcksum.lab import compile_kernel\n"
+        "from fastcksum.lab._build import compiler as _compile\n"
         f"compile_kernel({GOOD!r})\n"
         "print(_compile._workspace().name)\n"
     )

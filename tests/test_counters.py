@@ -16,9 +16,9 @@ import pytest
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab import _counters
-from fastcksum.lab._counters import Counters, Counts, Refused, callgrind_counts, count, refusal
-from fastcksum.lab._exchanges import read_perf_stat
+from fastcksum.lab._machine import counters as _counters
+from fastcksum.lab._machine.counters import Counters, Counts, Refused, callgrind_counts, count, refusal
+from fastcksum.lab._mail.exchanges import read_perf_stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

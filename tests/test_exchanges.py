@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import lab
-from fastcksum.lab._exchanges import published, read_dpdk_table, read_perf_stat
+from fastcksum.lab._mail.exchanges import published, read_dpdk_table, read_perf_stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,9 @@ def test_published_latency_and_throughput() -> None:
 
 
 def test_published_dpdk_agrees_with_its_own_rounding() -> None:
-    with (Path(lab.__file__).parent / "data" / "dpdk_cksum_perf.csv").open(encoding="utf-8") as file:
+    with (Path(lab.__file__).parent / "_mail" / "data" / "dpdk_cksum_perf.csv").open(
+        encoding="utf-8"
+    ) as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 72
     for row in rows:

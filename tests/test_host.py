@@ -12,8 +12,8 @@ import pytest
 from made_up_sweep import HOST
 
 from fastcksum import lab
-from fastcksum.lab import _host
-from fastcksum.lab._host import Cache, Host
+from fastcksum.lab._machine import facts as _host
+from fastcksum.lab._machine.facts import Cache, Host
 
 TIMER = {"unit": "tsc_ticks", "step": 1.0, "pair": 40, "hz": 2.4e9}
 BUILD = {"compiler": "gcc 12.2.0", "flags": "-O2 -fPIC -O3", "byte_order": "little"}

@@ -15,8 +15,9 @@ from test_compile import oracle
 
 import fastcksum
 from fastcksum import lab, raw_cksum
-from fastcksum.lab import _compile, _installed
-from fastcksum.lab._installed import dpdk_test, installed, not_installed
+from fastcksum.lab._build import compiler as _compile
+from fastcksum.lab._build import packages as _installed
+from fastcksum.lab._build.packages import dpdk_test, installed, not_installed
 
 DATA = Path(__file__).parent / "data"
 RECORDED = DATA / "dpdk_test_22.11.11.txt"

@@ -18,8 +18,10 @@ import pytest
 from made_up_sweep import cell, facts, samples_of, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, kernels, lab, raw_cksum
-from fastcksum.lab import _cells, _job, _sweep
-from fastcksum.lab._cells import Cell
+from fastcksum.lab import _sweep
+from fastcksum.lab._bench import cells as _cells
+from fastcksum.lab._bench import job as _job
+from fastcksum.lab._bench.cells import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,11 @@ import pytest
 from test_compile import CSUM_PARTIAL, GOOD
 
 from fastcksum import cli, lab
-from fastcksum.lab import _compile, _features, _matrix
+from fastcksum.lab import _matrix
+from fastcksum.lab._build import compiler as _compile
+from fastcksum.lab._build import features as _features
+from fastcksum.lab._build.ziglang import ziglang_clang
 from fastcksum.lab._matrix import Matrix, matrix
-from fastcksum.lab._ziglang import ziglang_clang
 
 pytestmark = pytest.mark.needs_tool("gcc")
 

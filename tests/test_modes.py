@@ -12,9 +12,20 @@ import numpy as np
 import pytest
 
 from fastcksum import _core, kernels, lab
-from fastcksum.lab import _cells, _job, _placement, _sweep
-from fastcksum.lab._cells import Cell, Layout, draw_lengths, page_backing, set_sizes, set_stride, why_left_out
-from fastcksum.lab._host import Cache
+from fastcksum.lab import _sweep
+from fastcksum.lab._bench import cells as _cells
+from fastcksum.lab._bench import job as _job
+from fastcksum.lab._bench import placement as _placement
+from fastcksum.lab._bench.cells import (
+    Cell,
+    Layout,
+    draw_lengths,
+    page_backing,
+    set_sizes,
+    set_stride,
+    why_left_out,
+)
+from fastcksum.lab._machine.facts import Cache
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,10 @@ import pytest
 from made_up_sweep import HOST, facts, sweep_of
 
 from fastcksum import cli, kernels, lab
-from fastcksum.lab import _job, _placement, _race
-from fastcksum.lab._cells import IMIX, Cell
+from fastcksum.lab import _race
+from fastcksum.lab._bench import job as _job
+from fastcksum.lab._bench import placement as _placement
+from fastcksum.lab._bench.cells import IMIX, Cell
 from fastcksum.lab._race import Contest, Place, Race
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastcksum import lab
-from fastcksum.lab import _results
+from fastcksum.lab._figures import results as _results
 
 if TYPE_CHECKING:
     from pathlib import Path

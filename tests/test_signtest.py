@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fastcksum.lab import _signtest as signtest
+from fastcksum.lab._figures import signtest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastcksum.lab import _stats
+from fastcksum.lab._figures import stats as _stats
 
 CHAIN = 20000
 

@@ -7,7 +7,7 @@ import pytest
 
 from fastcksum import raw_cksum
 from fastcksum.lab import IMIX, trace
-from fastcksum.lab._cells import draw_lengths
+from fastcksum.lab._bench.cells import draw_lengths
 from fastcksum.lab._trace import headers
 
 

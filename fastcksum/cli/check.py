@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fastcksum.lab._progress import reporting  # noqa: PLC0415 - NumPy is for those who measure
+    from fastcksum._progress import reporting  # noqa: PLC0415 - NumPy is for those who measure
 
     wanted = options.kernels or [
         each.name for each in kernels() if each.runs_here and each.role != "yardstick"

@@ -9,21 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._cells import DPDK_SIZES, IMIX
+from ._bench.cells import DPDK_SIZES, IMIX
+from ._build.compiler import CompiledKernel, CompileError, KernelError, compile_kernel, kernel_source
+from ._build.packages import dpdk_test, installed, not_installed
+from ._build.ziglang import ziglang_clang
 from ._compare import Comparison, Ratio, compare
-from ._compile import CompiledKernel, CompileError, KernelError, compile_kernel, kernel_source
-from ._counters import Counters, Counts, count
-from ._host import Host, host
-from ._installed import dpdk_test, installed, not_installed
+from ._machine.counters import Counters, Counts, count
+from ._machine.facts import Host, host
 from ._matrix import Matrix, MatrixRow, matrix
 from ._race import Race, race
 from ._sweep import Plan, Row, Samples, Sweep, measure, sweep
 from ._trace import Trace, TraceRow, trace
-from ._ziglang import ziglang_clang
 
 if TYPE_CHECKING:
-    from ._exchanges import published, read_dpdk_table, read_perf_stat
-    from ._results import concat
+    from ._figures.results import concat
+    from ._mail.exchanges import published, read_dpdk_table, read_perf_stat
 
 __all__ = [
     "DPDK_SIZES",
@@ -66,10 +66,10 @@ __all__ = [
 ]
 
 _WITH_PANDAS = {
-    "concat": "_results",
-    "published": "_exchanges",
-    "read_dpdk_table": "_exchanges",
-    "read_perf_stat": "_exchanges",
+    "concat": "_figures.results",
+    "published": "_mail.exchanges",
+    "read_dpdk_table": "_mail.exchanges",
+    "read_perf_stat": "_mail.exchanges",
 }
 
 

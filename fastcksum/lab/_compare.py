@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from . import _signtest
-from ._cells import DPDK_SIZES, RANDOM_OFFSET
+from ._bench.cells import DPDK_SIZES, RANDOM_OFFSET
+from ._figures import signtest as _signtest
 from ._sweep import KernelLike, Sweep, resolve, sweep, units_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ._cells import Cell
+    from ._bench.cells import Cell
     from ._sweep import Unit
 
 CONFIDENCE: Final = 0.95

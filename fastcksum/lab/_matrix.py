@@ -17,7 +17,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ._compile import (
+from fastcksum._progress import Progress, reporting
+
+from ._build.compiler import (
     Built,
     CompiledKernel,
     CompileError,
@@ -28,8 +30,7 @@ from ._compile import (
     compilers_on_path,
     kernel_source,
 )
-from ._host import Host, host, labelled_lines, tick_name
-from ._progress import Progress, reporting
+from ._machine.facts import Host, host, labelled_lines, tick_name
 from ._sweep import OVERHEAD, Sweep, sweep
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from fastcksum._kernel import Kernel, active_kernel, kernels
+from fastcksum._progress import Progress, reporting
 
-from . import _job
-from ._cells import IMIX, MODES, RANDOM_OFFSET, Cell, Lengths, longest
-from ._compile import CompileError
-from ._host import Host, host, labelled_lines, tick_name
-from ._job import Job, Link
-from ._placement import SLOTS, links_of
-from ._progress import Progress, reporting
+from ._bench import job as _job
+from ._bench.cells import IMIX, MODES, RANDOM_OFFSET, Cell, Lengths, longest
+from ._bench.job import Job, Link
+from ._bench.placement import SLOTS, links_of
+from ._build.compiler import CompileError
+from ._machine.facts import Host, host, labelled_lines, tick_name
 from ._sweep import (
     OVERHEAD,
     KernelLike,

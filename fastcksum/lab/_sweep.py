@@ -16,9 +16,11 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, active_kernel, kernels
+from fastcksum._progress import Progress, reporting
 
-from . import _cells, _job, _report, _stats
-from ._cells import (
+from ._bench import cells as _cells
+from ._bench import job as _job
+from ._bench.cells import (
     DPDK_SIZES,
     MODES,
     RANDOM_OFFSET,
@@ -29,11 +31,12 @@ from ._cells import (
     longest,
     shortest,
 )
-from ._compile import CompileError
-from ._host import Host, host, timer_facts
-from ._job import MARGIN, Job, Link
-from ._placement import SLOTS, links_of
-from ._progress import Progress, reporting
+from ._bench.job import MARGIN, Job, Link
+from ._bench.placement import SLOTS, links_of
+from ._build.compiler import CompileError
+from ._figures import report as _report
+from ._figures import stats as _stats
+from ._machine.facts import Host, host, timer_facts
 
 if TYPE_CHECKING:
     import os
@@ -167,7 +170,7 @@ class Sweep:
 def _results_module() -> Any:
     """The reader and writer of files. ModuleNotFoundError with the pip command without pandas and pyarrow."""
     try:
-        from . import _results  # noqa: PLC0415 - pandas is an extra
+        from ._figures import results as _results  # noqa: PLC0415 - pandas is an extra
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "saving and loading sweeps needs pandas and pyarrow: pip install 'fastcksum[lab]'"

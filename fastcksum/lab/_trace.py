@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fastcksum import _core
+from fastcksum._progress import Progress, reporting
 
-from . import _stats
-from ._cells import IMIX, draw_lengths, mapped
-from ._host import Host, host
-from ._job import MARGIN, pinned, time_round
-from ._progress import Progress, reporting
+from ._bench.cells import IMIX, draw_lengths, mapped
+from ._bench.job import MARGIN, pinned, time_round
+from ._figures import stats as _stats
+from ._machine.facts import Host, host
 from ._sweep import OVERHEAD, KernelLike, check_count, choose, draw_seed, resolve, target_ticks
 
 if TYPE_CHECKING:

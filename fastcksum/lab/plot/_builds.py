@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.patches import Patch, Rectangle
 
-from fastcksum.lab._host import tick_name
+from fastcksum.lab._machine.facts import tick_name
 
 from ._style import caption, conditions, head, listed, machine, picture
 

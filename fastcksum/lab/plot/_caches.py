@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from fastcksum.lab._host import tick_name
+from fastcksum.lab._machine.facts import tick_name
 
 from ._axes import at_least_one, chosen_kernels, fixed_sizes, label_log, log_axis
 from ._style import alignment_words, caption, head, host_line, listed, picture, styles
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fastcksum.lab._host import Host
+    from fastcksum.lab._machine.facts import Host
     from fastcksum.lab._sweep import Sweep
 
 # The steps of the staircase; "cold" is not one: a single call, with the reading of the clock in its figure.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fastcksum.capture import Report
-    from fastcksum.lab._host import Host
+    from fastcksum.lab._machine.facts import Host
     from fastcksum.lab._trace import Trace
     from fastcksum.packets import Status
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from fastcksum.lab._host import tick_name
+from fastcksum.lab._machine.facts import tick_name
 from fastcksum.lab._sweep import Sweep, units_of
 
 from ._axes import chosen_kernels, fixed_sizes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from fastcksum.lab._host import tick_name
+from fastcksum.lab._machine.facts import tick_name
 from fastcksum.lab._sweep import Sweep
 
 from ._axes import at_least_one, chosen_kernels, draw_line, fixed_sizes, log_axis, one_byte_longer, size_axis
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fastcksum.lab._host import Host
+    from fastcksum.lab._machine.facts import Host
 
 # More markers than this on a line run into each other.
 MANY_SIZES: Final = 40

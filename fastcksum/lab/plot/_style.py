@@ -13,14 +13,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fastcksum.lab._host import tick_name
+from fastcksum.lab._machine.facts import tick_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.artist import Artist
 
-    from fastcksum.lab._host import Host
+    from fastcksum.lab._machine.facts import Host
     from fastcksum.lab._sweep import Sweep
 
 # Okabe and Ito, Color Universal Design (2008): told apart with any colour vision; yellow is left out, it fades in print.

@@ -28,9 +28,9 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
+from fastcksum.lab._build.compiler import CompileError, compile_kernel, kernel_source, source_root
 
-from ._compile import CompileError, compile_kernel, kernel_source, source_root
-from ._host import host
+from .facts import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

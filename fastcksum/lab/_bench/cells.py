@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ._host import Cache
+    from fastcksum.lab._machine.facts import Cache
 
 Lengths: TypeAlias = "Mapping[int, int] | tuple[int, int]"
 """A mix of lengths in bytes: length -> how many have it, or (low, high) for any from low to high alike."""

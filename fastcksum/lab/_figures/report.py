@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastcksum import _core
+from fastcksum.lab._machine.facts import labelled_lines, tick_name
 
-from . import _stats
-from ._host import labelled_lines, tick_name
+from . import stats as _stats
 
 if TYPE_CHECKING:
-    from ._sweep import Plan, Row, Sweep
+    from fastcksum.lab._sweep import Plan, Row, Sweep
 
 WIDTH = 100
 

@@ -6,7 +6,7 @@ import platform
 import shlex
 from pathlib import Path
 
-from ._compile import workspace
+from .compiler import workspace
 
 
 def ziglang_clang(folder: Path | str) -> tuple[str, ...]:

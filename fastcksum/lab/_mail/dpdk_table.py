@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ._mail import Line, Rejected, Runs, headings
+from .text import Line, Rejected, Runs, headings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
+from fastcksum.lab._build.compiler import CompiledKernel, compile_kernel, kernel_source, relink
 
-from ._compile import CompiledKernel, compile_kernel, kernel_source, relink
-from ._job import Link
+from .job import Link
 
 if TYPE_CHECKING:
     from fastcksum._kernel import Kernel

@@ -16,7 +16,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ._compile import (
+from .compiler import (
     CompiledKernel,
     CompileError,
     KernelError,
@@ -25,11 +25,11 @@ from ._compile import (
     preprocess,
     source_root,
 )
-from ._dpdk_table import TableReader
-from ._job import best_processor
-from ._mail import lines
-from ._progress import Progress, reporting
-from ._sweep import check_count
+from fastcksum.lab._mail.dpdk_table import TableReader
+from fastcksum.lab._bench.job import best_processor
+from fastcksum.lab._mail.text import lines
+from fastcksum._progress import Progress, reporting
+from fastcksum.lab._sweep import check_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,9 +30,11 @@ from typing import TYPE_CHECKING, Any
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
 
-from . import _assembly, _features
-from ._c_source import SIZE_T, LengthType, candidates, names_to_supply, own_kernels, supplies
-from ._object import ElfObject
+from . import assembly as _assembly
+
+from . import features as _features
+from .c_source import SIZE_T, LengthType, candidates, names_to_supply, own_kernels, supplies
+from .elf import ElfObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +174,7 @@ def kernel_source(name: str) -> Path:
 
 def source_root() -> Path:
     """The folder of the C sources: inside the installed package, or beside the package in a checkout."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     for folder in (package / "_csrc", package.parent / "csrc"):
         if (folder / "kernels" / "kernel.h").is_file():
             return folder
@@ -589,8 +591,8 @@ def compilers_on_path() -> list[str]:
 
 def _try(path: Path, unit: _Unit) -> None:
     """Lets another process compare the kernel with the reference. KernelError if it is wrong, crashes or hangs."""
-    script = Path(__file__).with_name("_trial.py")
-    package_home = str(Path(__file__).resolve().parents[2])
+    script = Path(__file__).with_name("trial.py")
+    package_home = str(Path(__file__).resolve().parents[3])
     paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
     try:

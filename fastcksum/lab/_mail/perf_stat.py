@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ._mail import Line, Rejected, Runs, headings
+from .text import Line, Rejected, Runs, headings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

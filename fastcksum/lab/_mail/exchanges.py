@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pandas as pd
 
-from ._dpdk_table import USUAL_NAMES, TableReader
-from ._mail import Rejected, lines
-from ._perf_stat import CountReader
+from .dpdk_table import USUAL_NAMES, TableReader
+from .perf_stat import CountReader
+from .text import Rejected, lines
 
 
 def published() -> pd.DataFrame:
@@ -70,7 +70,7 @@ def published() -> pd.DataFrame:
 
 
 def _data(name: str) -> pd.DataFrame:
-    with files("fastcksum.lab").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
+    with files(__package__).joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
 
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from fastcksum import _core
 
-from . import _cells
-from ._cells import Cell, Layout, Spans
+from . import cells as _cells
+from .cells import Cell, Layout, Spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -239,7 +239,7 @@ def run_in_process(job: Job, report: Callable[[int, int], None]) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="fastcksum-") as folder:
         result = Path(folder, "outcome.npz")
         child = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from fastcksum.lab._job import child; child()", str(result)],
+            [sys.executable, "-P", "-c", "from fastcksum.lab._bench.job import child; child()", str(result)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -287,7 +287,7 @@ def _raise_of(complaint: str, status: int) -> None:
 
 def _import_paths() -> list[str]:
     """Where a child finds this very package."""
-    return [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return [str(Path(__file__).resolve().parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def child() -> None:

@@ -1,6 +1,6 @@
 """Tries a kernel that was just compiled; run as a script, in a process of its own that may crash or hang.
 
-    python _trial.py OBJECT SYMBOL CPU_SECONDS
+    python trial.py OBJECT SYMBOL CPU_SECONDS
 
 Says one JSON object a line on standard output: {"at": ...} before each step, so that the last one names where it
 died, and at the end {"right": true}, {"wrong": ...}, {"unfit": reason} or {"error": text}.

@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ._cells import Cell
-from ._host import Cache, Host
-from ._sweep import Plan, Sweep
+from fastcksum.lab._bench.cells import Cell
+from fastcksum.lab._machine.facts import Cache, Host
+from fastcksum.lab._sweep import Plan, Sweep
 
 SCHEMA: Final = 1
 """Counts up when a reader of the last version could misread a file. Files of other schemas are refused."""

@@ -1,0 +1,1 @@
+"""A plan becomes samples: cells, places, and the runner that every experiment shares."""

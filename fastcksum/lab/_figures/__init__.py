@@ -1,0 +1,1 @@
+"""Samples become rows, verdicts, text and files: pure functions."""

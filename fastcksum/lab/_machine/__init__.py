@@ -1,0 +1,1 @@
+"""The host's facts, and what its CPU counts."""

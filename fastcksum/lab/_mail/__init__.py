@@ -1,0 +1,1 @@
+"""Other people's tables and `perf stat` blocks become figures."""
