@@ -123,6 +123,10 @@ class TableReader:
             else:
                 self._read_line(line, text)
         self._give_up_pending()
+        named = self._runs.named()
+        for row in self.rows:
+            row["run"] = named(row["run"])
+        self.units = {named(run): unit for run, unit in self.units.items()}
 
     # -- headings of tables --
 
@@ -270,7 +274,7 @@ class TableReader:
         self.rows += self._records(alignment or None, int(size), tokens)
 
     def _start_run(self) -> None:
-        self._run = self._runs.name(self._context)
+        self._run = self._runs.start(self._context)
         self._cells = set()
         self._new_table = False
 

@@ -87,7 +87,7 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
     frame: it stands in `.attrs["rejected"]` as (line number, text, reason), and a UserWarning says so.
     `.attrs["units"]` has the unit of each run's figures as printed, such as "TSC cycles".
     """
-    reader = TableReader(lines(text))
+    reader = TableReader(lines(_text(text)))
     reader.read()
     frame = pd.DataFrame(reader.rows)
     frame = frame.reindex(columns=list(dict.fromkeys([*USUAL_NAMES, *frame.columns])))
@@ -109,13 +109,23 @@ def read_perf_stat(text: str) -> pd.DataFrame:
     "user", "sys". A line that looks like a row and isn't one stands in `.attrs["rejected"]` as (line number,
     text, reason), and a UserWarning says so.
     """
-    reader = CountReader(lines(text))
+    reader = CountReader(lines(_text(text)))
     reader.read()
     frame = pd.DataFrame(reader.rows, columns=["run", "event", "count", "note"])
     frame = frame.astype({"count": "Float64"})
     frame.attrs["seconds"] = reader.seconds
     _report(frame, reader.rejected, "a count of perf stat")
     return frame
+
+
+def _text(text: object) -> str:
+    """The text of a mail. TypeError for bytes, whose encoding only the mail knows, and for a path."""
+    if isinstance(text, str):
+        return text
+    way_out = (
+        "text.decode() makes it one" if isinstance(text, bytes) else "Path(...).read_text() reads a file"
+    )
+    raise TypeError(f"text must be a str, the mail itself, not {type(text).__name__}; {way_out}")
 
 
 def _report(frame: pd.DataFrame, rejected: list[Rejected], what: str) -> None:

@@ -97,6 +97,9 @@ class CountReader:
                 self._in_block = True
             elif not (self._read_seconds(line) or self._read_note(line)):
                 self._read_counts(line)
+        named = self._runs.named()
+        self.rows = [replace(row, run=named(row.run)) for row in self.rows]
+        self.seconds = {named(run): times for run, times in self.seconds.items()}
 
     # -- blocks --
 
@@ -121,9 +124,9 @@ class CountReader:
         self._may_continue = None
 
     def _named_run(self) -> str:
-        """The name of the current run. It is made when it is first needed, so that an empty block has none."""
+        """What stands for the name of the current run. It is made when it is first needed, so that an empty block has none."""
         if not self._run:
-            self._run = self._runs.name(self._context, self._command)
+            self._run = self._runs.start(self._context, self._command)
         self._context.clear()
         return self._run
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Rejected: TypeAlias = tuple[int, str, str]
 """A line that looks like a row and isn't one: its number from 1, its text, why."""
@@ -23,6 +23,7 @@ WRAP_WIDTH = 60
 """A mailer may have broken a line at least this wide; a shorter one ended where its writer ended it."""
 
 LONGEST_HEADING = 300
+LONGEST_OUTER = 60  # of a heading that is put before another
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +115,28 @@ _BOILERPLATE = re.compile(
 )
 # "### name: what it is", as our own reports have it; unless what it is names the side of a comparison.
 _TITLE = re.compile(rf"#+\s+(?P<name>\w+):\s+(?:.{{40,}}|(?!.*{_PHASE.pattern}).+)", re.IGNORECASE)
+# Markdown's and the like. A bullet is none: any list has them.
+_MARKED = re.compile(r"\s*(?:\#{1,6}\s+\S|={2,}\s|\*\*\S|__\S)")
+_HEADER = re.compile(
+    r"(?:From|To|Cc|Bcc|Subject|References|In-Reply-To|List-[\w-]+|X-[\w-]+):\s", re.IGNORECASE
+)
+_COMMAND = re.compile(r"\s*(?:\[?\w[\w.-]*@\S+.*?[#$%]|[$%])\s+\S")
 _MARKUP = " \t#*=-_~:`•·>|"
 
 
-def headings(context: Iterable[Line]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The words of a heading, and whether markup says that it is one."""
+
+    text: str
+    marked: bool
+
+
+def headings(context: Iterable[Line]) -> list[Heading]:
     """What may be a heading among these lines, the last one first: without markup, wrapped ones joined."""
     texts: list[str] = []
     width = 0  # of the line before, if it may go on in this one
-    for line in context:
+    for line in _said(context):
         text = line.text.strip()
         if not text or len(text) > LONGEST_HEADING or _BOILERPLATE.match(text):
             width = 0
@@ -135,7 +150,23 @@ def headings(context: Iterable[Line]) -> list[str]:
         if title := _TITLE.fullmatch(text):  # what follows it are its details
             texts[i:] = [title["name"]]
             break
-    return [heading for text in reversed(texts) if (heading := _as_heading(text))]
+    found = ((text, _as_heading(text)) for text in reversed(texts))
+    return [Heading(heading, _MARKED.match(text) is not None) for text, heading in found if heading]
+
+
+def _said(context: Iterable[Line]) -> Iterator[Line]:
+    """Without folded header lines and what a command printed: neither is anybody's heading."""
+    below = ""  # what stands above: a header, a command, or something else
+    for line in context:
+        text = line.text
+        if _HEADER.match(text):
+            below = "header"
+        elif _COMMAND.match(text):
+            below = "command"
+        elif not text.strip() or _MARKED.match(text) or (below == "header" and not text[0].isspace()):
+            below = ""
+        if not below:
+            yield line
 
 
 def _as_heading(text: str) -> str | None:
@@ -155,35 +186,54 @@ def _as_heading(text: str) -> str | None:
 class Runs:
     """Gives each run a name of its own: the heading above it, or else a running number.
 
-    A heading that only names one side ("AFTER") stands below an outer one that may be far up ("gcc 15"): the
-    outer one is put before it, so that the sides of two comparisons don't get mixed up.
+    A heading that only names one side ("AFTER") may stand below an outer one that is far up ("gcc 15"): the outer one
+    is put before it where the sides of two comparisons would get mixed up, and where it is surely a heading.
     """
 
     def __init__(self) -> None:
-        self._about = ""
-        self._count = 0
-        self._given: Counter[str] = Counter()
+        self._about = Heading("", marked=False)
+        self._named: list[
+            tuple[Heading, str]
+        ] = []  # of each run: what it is about, and the side or the whole name
 
-    def name(self, context: Iterable[Line], otherwise: str = "") -> str:
-        """The name of the next run. `otherwise` stands in for a missing heading."""
-        self._count += 1
-        name = self._from_headings(headings(context)) or otherwise or f"run {self._count}"
-        self._given[name] += 1
-        return name if self._given[name] == 1 else f"{name} ({self._given[name]})"
+    def start(self, context: Iterable[Line], otherwise: str = "") -> str:
+        """What stands for the name of the next run until named(). `otherwise` stands in for a missing heading."""
+        about, name = self._from_headings(headings(context))
+        self._named.append((about, name or otherwise or f"run {len(self._named) + 1}"))
+        return f"\0{len(self._named) - 1}\0"
 
-    def _from_headings(self, found: list[str]) -> str:
-        sides = [heading for heading in found if len(_PHASE.findall(heading)) == 1]
+    def named(self) -> Callable[[str], str]:
+        """Puts the names into a text, when all is read: whether a side needs its outer heading depends on the others."""
+        names = self._names()
+        return lambda text: re.sub("\0(\\d+)\0", lambda found: names[int(found[1])], text)
+
+    def _names(self) -> list[str]:
+        sides = Counter(name.casefold() for about, name in self._named if about.text)
+        mixed_up = any(count > 1 for count in sides.values())
+        given: Counter[str] = Counter()
+        names = []
+        for about, side in self._named:
+            outer = about.text if about.marked or mixed_up else ""
+            name = f"{outer} {side}".strip() if len(outer) <= LONGEST_OUTER else side
+            given[name] += 1
+            names.append(name if given[name] == 1 else f"{name} ({given[name]})")
+        return names
+
+    def _from_headings(self, found: list[Heading]) -> tuple[Heading, str]:
+        nothing = Heading("", marked=False)
+        sides = [heading for heading in found if len(_PHASE.findall(heading.text)) == 1]
         if not sides:
             self._about = found[0] if found else self._about
-            return found[0] if found else ""
+            return nothing, found[0].text if found else ""
         side = sides[0]
-        rest = _about(side)
-        if rest:
-            self._about = rest
-            return side
+        if rest := _about(side.text):
+            self._about = Heading(
+                rest, marked=True
+            )  # "gcc 15" of "gcc 15 before" belongs to the next "after" too
+            return nothing, side.text
         outer = [heading for heading in found[found.index(side) + 1 :] if heading not in sides]
         self._about = outer[0] if outer else self._about
-        return f"{self._about} {side}".strip() if len(self._about) <= 60 else side
+        return self._about, side.text
 
 
 def _about(side: str) -> str:
