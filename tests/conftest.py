@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from tools import TOOLS, Tool
 
+try:
+    import recorded_cpus
+except ImportError:  # fastcksum is not there: pytest_configure says why
+    recorded_cpu = None
+else:
+    recorded_cpu = recorded_cpus.wanted()
+if recorded_cpu is not None:
+    os.environ["FASTCKSUM_CPUID"] = (
+        recorded_cpu.cpuid
+    )  # before the first kernel is asked for, and for each child
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import fastcksum
 
 
@@ -45,6 +58,16 @@ def runnable_kernels() -> list[fastcksum.Kernel]:
 def kernel(request: pytest.FixtureRequest) -> fastcksum.Kernel:
     """Each kernel that can run here and computes a sum, in turn."""
     return cast("fastcksum.Kernel", request.param)
+
+
+@pytest.fixture(autouse=recorded_cpu is not None, scope="session")
+def features_of_the_recorded_cpu() -> Iterator[None]:
+    """What /proc/cpuinfo would say there, for those parts that ask it instead of the registers."""
+    from fastcksum.lab._build import features as _features
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_features, "features_here", recorded_cpus.flags_here)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,9 +104,8 @@ def pytest_report_header() -> str:
     names = [
         kernel.name if kernel.runs_here else f"({kernel.name}: not here)" for kernel in fastcksum.kernels()
     ]
-    return (
-        f"fastcksum {fastcksum.__version__} from {Path(fastcksum.__file__).parent}, kernels {' '.join(names)}"
-    )
+    cpu = "" if recorded_cpu is None else f", as on {os.environ['RECORDED_CPU']}"
+    return f"fastcksum {fastcksum.__version__} from {Path(fastcksum.__file__).parent}, kernels {' '.join(names)}{cpu}"
 
 
 def missing_tools(item: pytest.Item) -> list[tuple[str, Tool]]:

@@ -7,8 +7,6 @@ import ctypes
 import gc
 import mmap
 import sys
-import threading
-import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +14,9 @@ import numpy as np
 import pytest
 from oracle import raw_sum
 
-from fastcksum import _core, raw_cksum
+from fastcksum import _core, lab, raw_cksum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 DATA = bytes(range(1, 42))
@@ -178,37 +175,44 @@ def test_exporter_dies_with_the_last_reference() -> None:
     assert gone() is None
 
 
-@pytest.fixture
-def no_forced_switches() -> Iterator[None]:
-    """Threads give up the GIL only where they say so."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1000)
-    yield
-    sys.setswitchinterval(interval)
+# A kernel that knows, at two lengths that no trial uses, whether its thread holds the GIL.
+ASKS_FOR_THE_GIL = r"""
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+int PyGILState_Check(void);
+uint32_t asks_for_the_gil(const void *buf, size_t len, uint32_t sum)
+{
+    uint64_t total = sum;
+    const unsigned char *p = buf;
+    if (len == SHORT || len == LONG)
+        return PyGILState_Check() ? 1 : 2;
+    for (size_t i = 0; i + 1 < len; i += 2) {
+        uint16_t word;
+        memcpy(&word, p + i, 2);
+        total += word;
+    }
+    if (len % 2) {
+        uint16_t word = 0;
+        memcpy(&word, p + len - 1, 1);
+        total += word;
+    }
+    while (total >> 32)
+        total = (total & 0xffffffff) + (total >> 32);
+    return (uint32_t)total;
+}
+"""
 
 
-@pytest.mark.usefixtures("no_forced_switches")
-@pytest.mark.parametrize("large", [bytes(1 << 26), bytearray(1 << 26)], ids=["bytes", "bytearray"])
-def test_gil_is_released_for_large_buffers(large: bytes | bytearray) -> None:
-    turns = 0
-    done = threading.Event()
-
-    def take_turns() -> None:
-        nonlocal turns
-        while not done.is_set():
-            turns += 1
-            time.sleep(0)  # lets go of the GIL and asks for it again
-
-    other = threading.Thread(target=take_turns)
-    other.start()
-    while turns == 0:
-        time.sleep(0)
-    before = turns
-    raw_cksum(large, kernel="reference")
-    after = turns
-    done.set()
-    other.join()
-    assert after > before
+@pytest.mark.needs_tool("gcc")
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_gil_is_released_for_large_buffers(kind: type[bytes | bytearray]) -> None:
+    short, long = _core.GIL_RELEASE_BYTES - 777, _core.GIL_RELEASE_BYTES + 777
+    flags = ("-O2", f"-DSHORT={short}", f"-DLONG={long}")
+    kernel = lab.compile_kernel(ASKS_FOR_THE_GIL, flags=flags)
+    held, released = 1, 2
+    assert raw_cksum(kind(short), kernel=kernel) == held
+    assert raw_cksum(kind(long), kernel=kernel) == released
 
 
 def test_a_large_sum_is_the_same_with_and_without_the_gil() -> None:

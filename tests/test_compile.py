@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_cpus import RECORDED
 
 import fastcksum
 from fastcksum import _core, kernels, lab, raw_cksum
@@ -782,7 +783,11 @@ def test_what_the_flags_ask_for_and_the_cpu_lacks_is_never_executed(monkeypatch:
     assert built.code_bytes > 0
 
 
-def test_what_native_asks_for_is_here() -> None:
+def test_what_native_asks_for_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = _features.parse(Path("/proc/cpuinfo").read_text())
+    monkeypatch.setattr(
+        _features, "features_here", lambda: here
+    )  # the real one, also where the suite plays another
     assert _compile.build(GOOD, flags=("-O3", "-march=native")).missing == ()
 
 
@@ -797,6 +802,22 @@ flags		: fpu sse2 pni avx2
 def test_features_are_those_that_every_cpu_has() -> None:
     assert _features.parse(CPUINFO) == {"fpu", "sse2", "pni", "avx2"}
     assert _features.parse("no such line") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "lacks"),
+    [
+        ("zen3", "avx512"),
+        ("zen5", ""),
+        ("sapphire_rapids", ""),
+        ("no_avx", "abm avx avx2 bmi1 bmi2 f16c fma movbe avx512"),
+    ],
+)
+def test_each_recorded_cpu_lacks_what_x86_64_v4_asks_for_and_it_has_not(cpu: str, lacks: str) -> None:
+    avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"]
+    expected = [name for word in lacks.split() for name in (avx512 if word == "avx512" else [word])]
+    macros = _compile._macros(("gcc",), ("-march=x86-64-v4",))
+    assert _features.missing(macros, RECORDED[cpu].flags) == tuple(sorted(expected))
 
 
 def test_missing_features_are_named_as_the_system_names_them() -> None:

@@ -5,16 +5,18 @@ The C tests (tests/c/test_cpu.c) decode more of them; here it is the way through
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_cpus import RECORDED, flags_here
 
 from fastcksum import _core, active_kernel, kernels
+from fastcksum.lab._build import features as _features
 
 # The names under which Linux shows the features that kernels of ours need.
 X86_FLAGS = {
@@ -27,16 +29,9 @@ AVX512_SERVER = {*GENERAL, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 AVX512_BITS = 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31  # F, DQ, CD, BW, VL in EBX of leaf 7
 OSXSAVE = 1 << 27
 
-# Leaves 1 and 7 from published dumps, Zen 5's from more than one. Filled in by us: every max_leaf, XCR0 of Milan and
-# Cascade Lake, leaf1_eax and leaf1_edx of Zen 5.
-MILAN: dict[str, Any] = {
-    "max_leaf": 0x10, "vendor": "AuthenticAMD", "leaf1_eax": 0x00A00F11, "leaf1_ecx": 0x7EF8320B,
-    "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0x219C97A9, "leaf7_ecx": 0x0040069C, "xcr0": 0x207,
-}  # fmt: skip
-ZEN5: dict[str, Any] = {
-    "max_leaf": 0x10, "vendor": "AuthenticAMD", "leaf1_eax": 0x00B40F40, "leaf1_ecx": 0xFED8320B,
-    "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0xF1BF97A9, "leaf7_ecx": 0x00405FCE, "xcr0": 0xE7,
-}  # fmt: skip
+MILAN: dict[str, Any] = dict(RECORDED["zen3"].registers)
+ZEN5: dict[str, Any] = dict(RECORDED["zen5"].registers)
+# Leaves 1 and 7 from published dumps. Filled in by us: each max_leaf, XCR0 of Cascade Lake.
 CASCADE_LAKE: dict[str, Any] = {
     "max_leaf": 0x16, "vendor": "GenuineIntel", "leaf1_eax": 0x00050656, "leaf1_ecx": 0x7FFEFBFF,
     "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0xD39FFFFB, "leaf7_ecx": 0x00000808, "xcr0": 0xFF,
@@ -46,9 +41,11 @@ KNIGHTS_LANDING: dict[str, Any] = {
     "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0x1C0D23AB, "leaf7_ecx": 0x00000001, "xcr0": 0xE7,
 }  # fmt: skip
 
-RECORDED: dict[str, tuple[dict[str, Any], set[str], int]] = {
+DECODED: dict[str, tuple[dict[str, Any], set[str], int]] = {
     "Zen 3": (MILAN, {*GENERAL, "avx2"}, 512),
     "Zen 5": (ZEN5, {*AVX512_SERVER, "avx512_vnni"}, 512),
+    "Sapphire Rapids": (dict(RECORDED["sapphire_rapids"].registers), {*AVX512_SERVER, "avx512_vnni"}, 512),
+    "none of AVX": (dict(RECORDED["no_avx"].registers), {"sse2"}, 512),
     "Cascade Lake, where 512 bits lower the clock": (CASCADE_LAKE, {*AVX512_SERVER, "avx512_vnni"}, 256),
     "AVX-512F without BW": (KNIGHTS_LANDING, {*GENERAL, "avx2", "avx512f"}, 512),
     "AVX2, no OSXSAVE": (MILAN | {"leaf1_ecx": MILAN["leaf1_ecx"] & ~OSXSAVE}, GENERAL, 512),
@@ -63,28 +60,18 @@ RECORDED: dict[str, tuple[dict[str, Any], set[str], int]] = {
 }
 
 
-def linux_flags() -> set[str]:
-    """The flags (x86) or features (aarch64) of /proc/cpuinfo."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip().lower() in {"flags", "features"}:
-            return set(value.split())
-    return set()
-
-
-def features_by_linux() -> set[str]:
-    flags = linux_flags()
+def features_by_linux(flags: frozenset[str]) -> set[str]:
     if platform.machine() == "x86_64":
-        return flags & X86_FLAGS
+        return set(flags & X86_FLAGS)
     return {ours for theirs, ours in ARM_FLAGS.items() if theirs in flags}
 
 
 def test_features_are_those_that_linux_found() -> None:
-    assert set(_core.cpu_facts()["features"]) == features_by_linux()
+    assert set(_core.cpu_facts()["features"]) == features_by_linux(flags_here())
 
 
 def test_kernels_run_here_where_linux_lists_what_they_need() -> None:
-    flags = features_by_linux()
+    flags = features_by_linux(flags_here())
     assert {k.name: k.runs_here for k in kernels()} == {k.name: flags.issuperset(k.needs) for k in kernels()}
 
 
@@ -107,9 +94,9 @@ def test_the_kernel_that_is_used_is_the_one_the_registers_choose() -> None:
     assert active_kernel().runs_here
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", DECODED)
 def test_recorded_cpus(name: str) -> None:
-    registers, expected, expected_width = RECORDED[name]
+    registers, expected, expected_width = DECODED[name]
     features, width, chosen_name = _core.decode_cpuid(registers)
     assert set(features) == expected
     assert width == expected_width
@@ -118,6 +105,41 @@ def test_recorded_cpus(name: str) -> None:
     assert expected.issuperset(chosen.needs)
     assert chosen.vector_bits <= width
     assert (chosen.vector_bits >= 256) == ("avx2" in expected)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_registers_and_flags_of_a_recording_tell_the_same(name: str) -> None:
+    cpu = RECORDED[name]
+    assert set(_core.decode_cpuid(dict(cpu.registers))[0]) == cpu.flags & X86_FLAGS
+    assert _features.parse(cpu.cpuinfo) == cpu.flags
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_environment_makes_this_cpu_a_recorded_one(name: str) -> None:
+    cpu = RECORDED[name]
+    program = "import json; from fastcksum import _core; print(json.dumps(_core.cpu_facts()))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, check=True, env={**os.environ, "FASTCKSUM_CPUID": cpu.cpuid},
+    )  # fmt: skip
+    facts = json.loads(ran.stdout)
+    assert facts["registers"]["vendor"] == cpu.registers["vendor"]
+    assert facts["registers"]["leaf1_eax"] == cpu.registers["leaf1_eax"]
+    if platform.machine() == "x86_64":
+        assert set(facts["features"]) == features_by_linux(flags_here(cpu))
+
+
+@pytest.mark.parametrize("text", ["", "GenuineIntel 106a5", "GenuineIntel 1 2 3 4 5 x"])
+def test_an_environment_that_does_not_read_changes_nothing(text: str) -> None:
+    program = "from fastcksum import _core; print(_core.cpu_facts()['registers'])"
+    real = {name: value for name, value in os.environ.items() if name != "FASTCKSUM_CPUID"}
+    ran = [
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, check=True, env=environment
+        ).stdout
+        for environment in (real, {**real, "FASTCKSUM_CPUID": text})
+    ]
+    assert ran[0] == ran[1]
 
 
 @pytest.mark.parametrize(

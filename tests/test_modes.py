@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from fastcksum.lab._bench.cells import (
 from fastcksum.lab._machine.facts import Cache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from fastcksum import Kernel
@@ -377,6 +379,15 @@ def test_a_process_that_dies_is_named() -> None:
         _job._raise_of("", -9)
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])
+def interrupts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """SIGINT as an interactive shell leaves it to a program, and as one leaves it to a job in the background."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_reaches_the_process_and_keeps_its_rounds() -> None:
     def stop(done: int, total: int) -> None:
         if done == 2:

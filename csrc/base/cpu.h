@@ -22,7 +22,10 @@ struct cksum_cpuid {
     uint64_t xcr0;
 };
 
-/* Reads the registers of the running CPU. All zero where there is no CPUID. */
+/*
+ * Reads the registers of the running CPU. All zero where there is no CPUID. The environment may name another CPU, for
+ * tests: FASTCKSUM_CPUID="vendor leaf1_eax leaf1_ecx leaf1_edx leaf7_ebx leaf7_ecx xcr0", in hexadecimal.
+ */
 CKSUM_HIDDEN struct cksum_cpuid cksum_cpu_read(void);
 
 /* The features (CKSUM_CPU_* bits) that may be used on an x86-64 CPU whose registers read so. */

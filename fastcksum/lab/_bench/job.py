@@ -292,6 +292,7 @@ def _import_paths() -> list[str]:
 
 def child() -> None:
     """Runs the job on standard input; says each round on standard output; writes the outcome where argv says."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
     job = Job.from_json(sys.stdin.read())
 
     def say(done: int, rounds: int) -> None:  # noqa: ARG001 - the parent knows the rounds
