@@ -424,7 +424,9 @@ def test_what_count_refuses(kernel: str, options: dict[str, int], words: str) ->
 
 
 def test_what_the_core_refuses() -> None:
-    with pytest.raises(ValueError, match=r"length must be in 0\.\.8 \(what follows the offset\), not 9"):
+    with pytest.raises(
+        ValueError, match=r"length must be in 0\.\.8 \(the buffer has 10 bytes, offset is 2\), not 9"
+    ):
         _core.count_events("nothing", bytes(10), 2, 9, 1)
     with pytest.raises(ValueError, match=r"offset must be in 0\.\.10"):
         _core.count_events("nothing", bytes(10), 11, 0, 1)

@@ -1,5 +1,5 @@
-/* arguments.c: buffers and integers as every function of the module takes them. */
-#include "python/state.h"
+/* arguments.c: buffers, integers and spans as every function takes them, and the module's constants. */
+#include "python/fast.h"
 
 int core_get_buffer(PyObject *object, Py_buffer *view)
 {
@@ -70,6 +70,45 @@ int core_get_size(PyObject *object, const char *what, size_t limit, const char *
 done:
     Py_DECREF(integer);
     return result;
+}
+
+int core_get_span(PyObject *offset_object, PyObject *length_object, size_t size, size_t *offset, size_t *length)
+{
+    char note[96];
+    *offset = 0;
+    if (offset_object != NULL && !core_quick_size(offset_object, size, offset)) {
+        PyOS_snprintf(note, sizeof note, "the buffer has %zu bytes", size);
+        if (core_get_size(offset_object, "offset", size, note, offset) < 0) {
+            return -1;
+        }
+    }
+    *length = size - *offset;
+    if (length_object != NULL && length_object != Py_None && !core_quick_size(length_object, size - *offset, length)) {
+        PyOS_snprintf(note, sizeof note, "the buffer has %zu bytes, offset is %zu", size, *offset);
+        return core_get_size(length_object, "length", size - *offset, note, length);
+    }
+    return 0;
+}
+
+int core_add_constant(PyObject *module, const char *name, PyObject *value)
+{
+    const int result = value == NULL ? -1 : PyModule_AddObjectRef(module, name, value);
+    Py_XDECREF(value);
+    return result;
+}
+
+int core_add_names(PyObject *module, const char *name, const char *const *names, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; tuple != NULL && i < n; i++) {
+        PyObject *text = PyUnicode_InternFromString(names[i]);
+        if (text == NULL) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, text);
+        }
+    }
+    return core_add_constant(module, name, tuple);
 }
 
 int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view)

@@ -107,8 +107,7 @@ static struct cksum_span *make_spans(const Py_buffer *view, PyObject *offsets, P
         size_t offset, length;
         PyObject *start = PySequence_Fast_GET_ITEM(starts, (Py_ssize_t)i);
         PyObject *size = PySequence_Fast_GET_ITEM(sizes, (Py_ssize_t)i);
-        if (core_get_size(start, "offset", (size_t)view->len, "the end of the buffer", &offset) < 0 ||
-            core_get_size(size, "length", (size_t)view->len - offset, "what follows the offset", &length) < 0) {
+        if (core_get_span(start, size, (size_t)view->len, &offset, &length) < 0) {
             goto failed;
         }
         spans[i] = (struct cksum_span){.buf = (const unsigned char *)view->buf + offset, .len = length};
@@ -448,14 +447,6 @@ static PyType_Spec bench_spec = {
     .slots = bench_slots,
 };
 
-/* name -> value for one constant; steals value. 0, or -1 with an exception set. */
-static int add_constant(PyObject *module, const char *name, PyObject *value)
-{
-    const int result = value == NULL ? -1 : PyModule_AddObjectRef(module, name, value);
-    Py_XDECREF(value);
-    return result;
-}
-
 /* What a sample record holds: (name, NumPy format, byte offset) of each field. */
 static PyObject *sample_fields(void)
 {
@@ -482,29 +473,16 @@ static PyObject *flag_bits(void)
     return flags;
 }
 
-static PyObject *tuple_of_names(const char *const *names, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple != NULL && i < n; i++) {
-        PyObject *name = PyUnicode_InternFromString(names[i]);
-        if (name == NULL) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, name);
-        }
-    }
-    return tuple;
-}
-
 int core_add_bench(PyObject *module)
 {
-    struct core_state *state = core_state(module);
+    struct core_state *state = PyModule_GetState(module);
     state->bench_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bench_spec, NULL);
     if (state->bench_type == NULL || PyModule_AddType(module, state->bench_type) < 0 ||
-        add_constant(module, "LOOPS", tuple_of_names(loop_names, CKSUM_LOOP_COUNT)) < 0 ||
-        add_constant(module, "FLAGS", flag_bits()) < 0 || add_constant(module, "SAMPLE_FIELDS", sample_fields()) < 0 ||
-        add_constant(module, "SAMPLE_SIZE", PyLong_FromSize_t(sizeof(struct timing_sample))) < 0 ||
-        add_constant(module, "CHAIN", PyLong_FromLong(TIMING_CHAIN)) < 0) {
+        core_add_names(module, "LOOPS", loop_names, CKSUM_LOOP_COUNT) < 0 ||
+        core_add_constant(module, "FLAGS", flag_bits()) < 0 ||
+        core_add_constant(module, "SAMPLE_FIELDS", sample_fields()) < 0 ||
+        core_add_constant(module, "SAMPLE_SIZE", PyLong_FromSize_t(sizeof(struct timing_sample))) < 0 ||
+        core_add_constant(module, "CHAIN", PyLong_FromLong(TIMING_CHAIN)) < 0) {
         return -1;
     }
     return 0;

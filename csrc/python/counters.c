@@ -1,8 +1,6 @@
 /* counters.c: the event counters as Python calls them: one count of a kernel, and the decoding of a record. */
-#define _GNU_SOURCE /* dladdr */
 #include "python/state.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "bench/counters.h"
@@ -64,8 +62,7 @@ PyObject *core_count_events(PyObject *module, PyObject *args)
     }
     const struct cksum_kernel *kernel = core_get_kernel(module, kernel_object, &keep);
     if (kernel != NULL && core_check_runs(kernel, "kernel") == 0 &&
-        core_get_size(offset_object, "offset", (size_t)view.len, "the end of the buffer", &offset) == 0 &&
-        core_get_size(length_object, "length", (size_t)view.len - offset, "what follows the offset", &length) == 0 &&
+        core_get_span(offset_object, length_object, (size_t)view.len, &offset, &length) == 0 &&
         core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one count", &calls) == 0) {
         const struct cksum_span span = {.buf = (const unsigned char *)view.buf + offset, .len = length};
         struct counters_reading reading = {0};
@@ -132,18 +129,5 @@ PyObject *core_decode_counters(PyObject *Py_UNUSED(module), PyObject *args)
         result = Py_BuildValue("sN", verdict_texts[verdict], counts_of(verdict, &reading));
     }
     PyBuffer_Release(&view);
-    return result;
-}
-
-PyObject *core_shared_object(PyObject *module, PyObject *object)
-{
-    PyObject *keep, *result = NULL;
-    Dl_info where;
-    const struct cksum_kernel *kernel = core_get_kernel(module, object, &keep);
-    if (kernel != NULL) {
-        const int found = dladdr(kernel, &where);
-        result = found ? PyUnicode_DecodeFSDefault(where.dli_fname) : Py_NewRef(Py_None);
-    }
-    Py_XDECREF(keep);
     return result;
 }

@@ -1,4 +1,5 @@
 /* kernels.c: kernels as Python sees them: descriptions, capsules, names, and the choice of the active one. */
+#define _GNU_SOURCE /* dladdr */
 #include "python/state.h"
 
 #include <dlfcn.h>
@@ -108,8 +109,9 @@ const struct cksum_kernel *core_get_kernel(PyObject *module, PyObject *object, P
         const char *name = PyUnicode_AsUTF8(object);
         return name == NULL ? NULL : find_by_name(name, "kernel");
     }
+    const struct core_state *state = PyModule_GetState(module);
     PyObject *capsule =
-        PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_GetAttr(object, core_state(module)->name_capsule);
+        PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_GetAttr(object, state->name_capsule);
     if (capsule == NULL || !PyCapsule_IsValid(capsule, CAPSULE_NAME)) {
         Py_XDECREF(capsule);
         PyErr_Format(PyExc_TypeError, "kernel must be a name or a Kernel, not '%.200s'", Py_TYPE(object)->tp_name);
@@ -121,7 +123,7 @@ const struct cksum_kernel *core_get_kernel(PyObject *module, PyObject *object, P
 
 const struct cksum_kernel *core_active_kernel(PyObject *module)
 {
-    struct core_state *state = core_state(module);
+    struct core_state *state = PyModule_GetState(module);
     const struct cksum_kernel *kernel = atomic_load_explicit(&state->active, memory_order_relaxed);
     if (CKSUM_LIKELY(kernel != NULL)) {
         return kernel;
@@ -137,6 +139,16 @@ const struct cksum_kernel *core_active_kernel(PyObject *module)
     }
     atomic_store_explicit(&state->active, kernel, memory_order_relaxed);
     return kernel;
+}
+
+const struct cksum_kernel *core_choose_kernel(PyObject *module, PyObject *object, PyObject **keep)
+{
+    *keep = NULL;
+    if (object == NULL || object == Py_None) {
+        return core_active_kernel(module);
+    }
+    const struct cksum_kernel *kernel = core_get_kernel(module, object, keep);
+    return kernel != NULL && core_check_sums(kernel, "kernel") < 0 ? NULL : kernel;
 }
 
 PyObject *core_active_kernel_name(PyObject *module, PyObject *Py_UNUSED(ignored))
@@ -302,6 +314,19 @@ PyObject *core_find_difference(PyObject *module, PyObject *args)
         } else {
             result = Py_NewRef(Py_None);
         }
+    }
+    Py_XDECREF(keep);
+    return result;
+}
+
+PyObject *core_shared_object(PyObject *module, PyObject *object)
+{
+    PyObject *keep, *result = NULL;
+    Dl_info where;
+    const struct cksum_kernel *kernel = core_get_kernel(module, object, &keep);
+    if (kernel != NULL) {
+        const int found = dladdr(kernel, &where);
+        result = found ? PyUnicode_DecodeFSDefault(where.dli_fname) : Py_NewRef(Py_None);
     }
     Py_XDECREF(keep);
     return result;

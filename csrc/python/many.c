@@ -246,12 +246,7 @@ PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_
     if (take_initial(values[INITIAL], n, &constant, &initial) < 0) {
         goto done;
     }
-    if (values[KERNEL] == NULL || values[KERNEL] == Py_None) {
-        kernel = core_active_kernel(module);
-    } else {
-        kernel = core_get_kernel(module, values[KERNEL], &keep);
-        kernel = kernel != NULL && core_check_sums(kernel, "kernel") < 0 ? NULL : kernel;
-    }
+    kernel = core_choose_kernel(module, values[KERNEL], &keep);
     if (kernel == NULL) {
         goto done;
     }
@@ -259,7 +254,7 @@ PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_
     if (out == NULL || take_out(out, n, &target) < 0) {
         goto done;
     }
-    /* A caller's array is filled at the end: it stays as it was if a span is bad, and may share memory with the rest. */
+    /* A caller's array is filled last: it stays as it was if a span is bad, and may share memory with the rest. */
     const bool direct = out != values[OUT];
     if (!direct) {
         sums = PyMem_New(uint16_t, n == 0 ? 1 : n);

@@ -94,7 +94,7 @@ static PyMethodDef methods[] = {
 
 static int execute(PyObject *module)
 {
-    struct core_state *state = core_state(module);
+    struct core_state *state = PyModule_GetState(module);
     state->name_offset = PyUnicode_InternFromString("offset");
     state->name_length = PyUnicode_InternFromString("length");
     state->name_kernel = PyUnicode_InternFromString("kernel");
@@ -114,13 +114,14 @@ static int execute(PyObject *module)
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
 {
-    Py_VISIT(core_state(module)->bench_type);
+    const struct core_state *state = PyModule_GetState(module);
+    Py_VISIT(state->bench_type);
     return 0;
 }
 
 static int clear(PyObject *module)
 {
-    struct core_state *state = core_state(module);
+    struct core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->bench_type);
     Py_CLEAR(state->name_offset);
     Py_CLEAR(state->name_length);

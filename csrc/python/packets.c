@@ -29,29 +29,12 @@ static const unsigned links[] = {
 #undef LINK_NUMBER
 };
 
-/* Adds the tuple of these texts as an attribute of the module. 0, or -1 with an exception set. */
-static int add_texts(PyObject *module, const char *name, const char *const *texts, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple != NULL && i < n; i++) {
-        PyObject *text = PyUnicode_InternFromString(texts[i]);
-        if (text == NULL) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, text);
-        }
-    }
-    const int result = tuple == NULL ? -1 : PyModule_AddObjectRef(module, name, tuple);
-    Py_XDECREF(tuple);
-    return result;
-}
-
 int core_add_packets(PyObject *module)
 {
     const size_t n_links = sizeof links / sizeof links[0];
-    if (add_texts(module, "LAYERS", layers, PACKET_LAYER_COUNT) < 0 ||
-        add_texts(module, "STATUSES", statuses, PACKET_STATUS_COUNT) < 0 ||
-        add_texts(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0) {
+    if (core_add_names(module, "LAYERS", layers, PACKET_LAYER_COUNT) < 0 ||
+        core_add_names(module, "STATUSES", statuses, PACKET_STATUS_COUNT) < 0 ||
+        core_add_names(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0) {
         return -1;
     }
     PyObject *tuple = PyTuple_New((Py_ssize_t)n_links);
@@ -63,9 +46,7 @@ int core_add_packets(PyObject *module)
             PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, number);
         }
     }
-    const int result = tuple == NULL ? -1 : PyModule_AddObjectRef(module, "LINKS", tuple);
-    Py_XDECREF(tuple);
-    return result;
+    return core_add_constant(module, "LINKS", tuple);
 }
 
 /* (src, dst, protocol, length): addresses of 4 or 16 bytes each, checked by the caller in Python. */
@@ -151,7 +132,6 @@ PyObject *core_verify_packet(PyObject *module, PyObject *args)
     struct packet_check checks[PACKET_MAX_CHECKS];
     const struct cksum_kernel *kernel;
     PyObject *buf;
-    char note[64];
 
     if (!PyArg_ParseTuple(args, "OOOOI", &buf, &offset_object, &length_object, &original_object, &link)) {
         return NULL;
@@ -159,17 +139,12 @@ PyObject *core_verify_packet(PyObject *module, PyObject *args)
     if (core_get_buffer(buf, &view) < 0) {
         return NULL;
     }
-    PyOS_snprintf(note, sizeof note, "the buffer has %zd bytes", view.len);
-    if (core_get_size(offset_object, "offset", (size_t)view.len, note, &offset) < 0) {
-        goto done;
-    }
-    length = (size_t)view.len - offset;
-    if (length_object != Py_None && core_get_size(length_object, "length", length, note, &length) < 0) {
+    if (core_get_span(offset_object, length_object, (size_t)view.len, &offset, &length) < 0) {
         goto done;
     }
     original = length;
     if (original_object != Py_None &&
-        core_get_size(original_object, "original length", SIZE_MAX, note, &original) < 0) {
+        core_get_size(original_object, "original length", SIZE_MAX, "bytes on the wire", &original) < 0) {
         goto done;
     }
     kernel = core_active_kernel(module);
@@ -197,8 +172,7 @@ PyObject *core_fill_packet(PyObject *module, PyObject *args)
     PyObject *result = NULL, *buf, *offset_object;
     Py_buffer view;
     unsigned link;
-    size_t offset;
-    char note[64];
+    size_t offset, length;
     const struct cksum_kernel *kernel;
 
     if (!PyArg_ParseTuple(args, "OOI", &buf, &offset_object, &link)) {
@@ -207,14 +181,13 @@ PyObject *core_fill_packet(PyObject *module, PyObject *args)
     if (core_get_buffer(buf, &view) < 0) {
         return NULL;
     }
-    PyOS_snprintf(note, sizeof note, "the buffer has %zd bytes", view.len);
-    if (core_get_size(offset_object, "offset", (size_t)view.len, note, &offset) < 0 ||
+    if (core_get_span(offset_object, NULL, (size_t)view.len, &offset, &length) < 0 ||
         (kernel = core_active_kernel(module)) == NULL) {
         goto done;
     }
     result = PyBytes_FromStringAndSize(view.buf, view.len);
     if (result != NULL) {
-        packet_fill(kernel->fn, (unsigned char *)PyBytes_AS_STRING(result) + offset, (size_t)view.len - offset, link);
+        packet_fill(kernel->fn, (unsigned char *)PyBytes_AS_STRING(result) + offset, length, link);
     }
 done:
     PyBuffer_Release(&view);

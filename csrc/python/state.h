@@ -16,6 +16,7 @@
  */
 #define CORE_GIL_RELEASE_BYTES 65536
 
+/* What a file gets by PyModule_GetState(module). */
 struct core_state {
     _Atomic(const struct cksum_kernel *) active; /* what raw_cksum uses; NULL until the first sum */
     PyTypeObject *bench_type;
@@ -25,11 +26,6 @@ struct core_state {
     PyObject *name_capsule;
 };
 
-CKSUM_INLINE struct core_state *core_state(PyObject *module)
-{
-    return PyModule_GetState(module);
-}
-
 /* arguments.c */
 
 /* Fills view with the bytes of a C-contiguous object. 0, or -1 with TypeError or BufferError set. */
@@ -37,6 +33,16 @@ CKSUM_HIDDEN int core_get_buffer(PyObject *object, Py_buffer *view);
 
 /* An integer in 0..limit by __index__. 0, or -1 with TypeError set, or ValueError naming what, value and limit. */
 CKSUM_HIDDEN int core_get_size(PyObject *object, const char *what, size_t limit, const char *limit_note, size_t *value);
+
+/* The span that offset (NULL: 0) and length (NULL, None: the rest) select of size bytes. 0, or -1 with an exception. */
+CKSUM_HIDDEN int core_get_span(PyObject *offset_object, PyObject *length_object, size_t size, size_t *offset,
+                               size_t *length);
+
+/* Adds a constant to the module; steals value, which may be NULL with an exception set. 0, or -1 with an exception. */
+CKSUM_HIDDEN int core_add_constant(PyObject *module, const char *name, PyObject *value);
+
+/* The same for the tuple of these names. */
+CKSUM_HIDDEN int core_add_names(PyObject *module, const char *name, const char *const *names, size_t n);
 
 /* A one-dimensional contiguous array whose items have `size` bytes. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view);
@@ -53,47 +59,14 @@ CKSUM_HIDDEN const struct cksum_kernel *core_get_kernel(PyObject *module, PyObje
 CKSUM_HIDDEN int core_check_runs(const struct cksum_kernel *kernel, const char *asked_by);
 CKSUM_HIDDEN int core_check_sums(const struct cksum_kernel *kernel, const char *asked_by);
 
+/* The kernel of an argument kernel=, which must sum here; NULL and None: the active one. keep as above. */
+CKSUM_HIDDEN const struct cksum_kernel *core_choose_kernel(PyObject *module, PyObject *object, PyObject **keep);
+
 /* The kernel for callers who name none: FASTCKSUM_KERNEL or the best. NULL with ValueError set for a bad name. */
 CKSUM_HIDDEN const struct cksum_kernel *core_active_kernel(PyObject *module);
 
 /* The names of these CKSUM_CPU_* bits as a tuple of str. NULL with an exception set. */
 CKSUM_HIDDEN PyObject *core_feature_names(uint32_t features);
-
-/* sums.c */
-
-/* The folded raw sum of these bytes, with the GIL released where that pays. */
-CKSUM_INLINE uint16_t core_sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len,
-                                     uint32_t initial)
-{
-    uint32_t sum;
-    if (len < CORE_GIL_RELEASE_BYTES) {
-        return cksum_fold32(kernel->fn(buf, len, initial));
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    sum = kernel->fn(buf, len, initial);
-    Py_END_ALLOW_THREADS;
-    return cksum_fold32(sum);
-}
-
-/* The raw sum that the arguments (buf, initial=0, /, *, offset, length[, kernel]) ask for. 0, or -1 with an exception. */
-CKSUM_HIDDEN int core_sum_arguments(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
-                                    Py_ssize_t nargs, PyObject *names, uint16_t *sum);
-
-/* The same, with the whole path for a call on bytes alone in the caller. */
-CKSUM_INLINE int core_sum_call(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
-                               Py_ssize_t nargs, PyObject *names, uint16_t *sum)
-{
-    if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
-        const struct cksum_kernel *kernel = core_active_kernel(module);
-        if (CKSUM_UNLIKELY(kernel == NULL)) {
-            return -1;
-        }
-        *sum = core_sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]),
-                              (size_t)PyBytes_GET_SIZE(args[0]), 0);
-        return 0;
-    }
-    return core_sum_arguments(module, function, takes_kernel, args, nargs, names, sum);
-}
 
 /* The methods of the module; what each does stands in fastcksum/_core.pyi. */
 #define CORE_FAST_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *const *, Py_ssize_t, PyObject *)

@@ -1,31 +1,5 @@
-/* update.c: checksum, verify and update_checksum: the RFC's arithmetic where a call's own cost counts. */
-#include "python/state.h"
-
-#include "base/fold.h"
-
-/* A host word as the number that its bytes are in network order, and back. */
-static uint16_t wire_order(uint16_t word)
-{
-    return CKSUM_LITTLE_ENDIAN ? cksum_swap16(word) : word;
-}
-
-PyObject *core_checksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
-{
-    uint16_t sum;
-    if (core_sum_call(module, "checksum", false, args, nargs, names, &sum) < 0) {
-        return NULL;
-    }
-    return PyLong_FromLong(wire_order((uint16_t)~sum));
-}
-
-PyObject *core_verify(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
-{
-    uint16_t sum;
-    if (core_sum_call(module, "verify", false, args, nargs, names, &sum) < 0) {
-        return NULL;
-    }
-    return PyBool_FromLong(sum == 0xffff);
-}
+/* update.c: update_checksum: the checksum after a change, by the RFC's equation. */
+#include "python/fast.h"
 
 /* One side of a change: bytes, or the network-order bytes of an integer. */
 struct side {
@@ -178,11 +152,11 @@ PyObject *core_update_checksum(PyObject *module, PyObject *const *args, Py_ssize
         old_sum = cksum_swap16(old_sum);
         new_sum = cksum_swap16(new_sum);
     }
-    uint16_t updated = equation_3(wire_order((uint16_t)checksum), &sides[0], old_sum, new_sum);
+    uint16_t updated = equation_3(cksum_host_order16((uint16_t)checksum), &sides[0], old_sum, new_sum);
     if (updated == 0 && (udp || (full_sum_zero && new_sum == 0))) {
         updated = 0xffff;
     }
-    result = PyLong_FromLong(wire_order(updated));
+    result = PyLong_FromLong(cksum_host_order16(updated));
 done:
     for (int i = 0; i < 2; i++) {
         if (sides[i].view.obj != NULL) {
