@@ -2,8 +2,12 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
+import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.errors import PlatformError
 
 if not sys.platform.startswith("linux"):
     sys.exit(
@@ -22,6 +27,11 @@ CSRC = Path("csrc")
 EXPORTS = CSRC / "python" / "exports.map"
 COMPILED_FOLDERS = ("base", "kernels", "core", "bench", "packet", "python")  # adapters: on the user's machine
 
+# For work on the C sources: FASTCKSUM_DEBUG=1, and FASTCKSUM_SANITIZE=address,undefined or =thread, which implies it.
+SANITIZERS = os.environ.get("FASTCKSUM_SANITIZE", "")
+SANITIZE_FLAGS = [f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all"] if SANITIZERS else []
+DEBUG_FLAGS = ["-g3", "-fno-omit-frame-pointer", "-UNDEBUG", "-Og"]
+
 COMPILE_FLAGS = [
     "-std=c11",
     "-fvisibility=hidden",
@@ -30,10 +40,22 @@ COMPILE_FLAGS = [
     "-Wconversion",
     "-Wshadow",
     *(["-Werror"] if os.environ.get("FASTCKSUM_WERROR") == "1" else []),
-    "-O3",  # last, so that it wins: Debian's Python builds with -O2, where gcc 12 vectorises nothing
+    "-fno-lto",  # Arch's Python builds with it, and it loses the second names of the functions that are timed
+    *SANITIZE_FLAGS,
+    # last, so that it wins: Debian's Python builds with -O2, where gcc 12 vectorises nothing
+    *(DEBUG_FLAGS if SANITIZERS or os.environ.get("FASTCKSUM_DEBUG") == "1" else ["-O3"]),
 ]
 # The linker defines __start_ and __stop_ symbols for each kernel's section and would export them.
-LINK_FLAGS = [f"-Wl,--version-script={EXPORTS}"]
+LINK_FLAGS = [f"-Wl,--version-script={EXPORTS}", *SANITIZE_FLAGS]
+
+NO_COMPILER = (
+    "fastcksum is compiled here, and {command!r} can't be run: {reason}. Install gcc 9 or newer or clang 11 or newer "
+    "(Debian: apt-get install gcc libc6-dev; Fedora: dnf install gcc), or set CC to one that is here."
+)
+NO_HEADERS = (
+    "fastcksum is compiled here, and Python's headers are missing: there is no {path}. Install them (Debian: apt-get "
+    "install python3-dev; Fedora: dnf install python3-devel)."
+)
 
 
 def c_sources() -> list[str]:
@@ -51,12 +73,39 @@ def headers() -> list[str]:
     return [str(path) for path in shipped_sources() if path.suffix != ".c"]
 
 
+def check_compiler(command: list[str]) -> None:
+    """PlatformError, in one sentence, if this compiler with these flags can't build the extension."""
+    try:
+        done = subprocess.run(
+            [*command, "-fsyntax-only", "-x", "c", str(CSRC / "base" / "arch.h")],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise PlatformError(NO_COMPILER.format(command=command[0], reason=error.strerror)) from error
+    if refusal := re.search(r'#error "?(fastcksum [^"\n]*)', done.stderr):
+        raise PlatformError(f"{refusal[1]} (the compiler is {shlex.join(command)})")
+    if done.returncode:
+        reason = done.stderr.strip().partition("\n")[0] or f"it ends with status {done.returncode}"
+        raise PlatformError(NO_COMPILER.format(command=shlex.join(command), reason=reason))
+
+
+def check_headers(folders: list[str]) -> None:
+    """PlatformError, in one sentence, if no folder has Python's headers."""
+    if not any(Path(folder, "Python.h").is_file() for folder in folders):
+        raise PlatformError(NO_HEADERS.format(path=Path(sysconfig.get_path("include"), "Python.h")))
+
+
 class BuildExt(build_ext):
     """Compiles on all cores, and tells the module how it was compiled."""
 
     def build_extension(self, ext: Extension) -> None:
         """As setuptools does, but with a compiler that takes the files side by side."""
         compiler: Any = self.compiler  # setuptools types it loosely
+        check_compiler(compiler.compiler_so)
+        check_headers(compiler.include_dirs)
         command, flags = compiler.compiler_so[0], compiler.compiler_so[1:]
         ext.define_macros = [
             ("CKSUM_BUILD_COMPILER", c_string(command)),

@@ -6,8 +6,15 @@
 #ifndef CKSUM_BASE_ARCH_H
 #define CKSUM_BASE_ARCH_H
 
+/* setup.py hands the first of these that applies to whoever builds. The oldest versions are the oldest that were tried. */
 #if !defined(__GNUC__)
 #error "fastcksum needs gcc or clang: it relies on target attributes and on symbol aliases in assembly"
+#elif defined(__clang__) && __clang_major__ < 11
+#error "fastcksum needs clang 11 or newer, or gcc 9 or newer: set CC to one of them"
+#elif !defined(__clang__) && __GNUC__ < 9
+#error "fastcksum needs gcc 9 or newer, or clang 11 or newer: set CC to one of them"
+#elif !defined(__LP64__)
+#error "fastcksum needs a 64-bit target, since it adds in words of 64 bits: take a 64-bit system and Python"
 #endif
 
 #if defined(__x86_64__)
@@ -24,13 +31,23 @@
 
 #define CKSUM_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
+/*
+ * Clang 18 to 21 keep 512-bit registers behind a feature of their own, which every AVX-512 target implies, unless the
+ * command line takes it away, as zig's does. It is nothing to a target without AVX-512.
+ */
+#if defined(__clang__) && __clang_major__ >= 18 && __clang_major__ <= 21
+#define CKSUM_WITH_512_BITS ",evex512"
+#else
+#define CKSUM_WITH_512_BITS
+#endif
+
 /* x86 vector kernels are compiled for x86-64, and for anything at all where intrinsics are emulated (tests only). */
 #if defined(CKSUM_EMULATE_X86)
 #define CKSUM_X86_VECTORS 1
 #define CKSUM_TARGET(features)
 #elif CKSUM_X86_64
 #define CKSUM_X86_VECTORS 1
-#define CKSUM_TARGET(features) __attribute__((target(features)))
+#define CKSUM_TARGET(features) __attribute__((target(features CKSUM_WITH_512_BITS)))
 #else
 #define CKSUM_X86_VECTORS 0
 #define CKSUM_TARGET(features)
