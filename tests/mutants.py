@@ -26,7 +26,10 @@ TIMEOUT_SECONDS: Final = 300
 SHORT: Final = "kernels/steps/short.h"
 TEMPLATE: Final = "kernels/steps/vector_sum.h"
 MASKED: Final = "kernels/steps/masked.h"
-AVX512: Final = "kernels/steps/avx512.h"
+ZMM: Final = "kernels/steps/zmm.h"
+CHAINS: Final = "kernels/steps/chains.h"
+AVERAGES: Final = "kernels/steps/averages.h"
+XMM: Final = "kernels/steps/xmm.h"
 YMM: Final = "kernels/steps/ymm.h"
 ADC: Final = "kernels/x86_64_adc.c"
 
@@ -63,12 +66,11 @@ MUTANTS: Final = (
     Mutant("8 bytes of 64 from the wrong place", SHORT, "p + 32 + (whole & 16)", "p + 32"),
     Mutant("8 bytes of 128 from the wrong place", SHORT, "p + 64 + (whole & 48)", "p + 64 + (whole & 32)"),
     # The masked and the overlapping tail
-    Mutant("mask of the last word one bit short", MASKED, "first_bytes_narrow(((n - 1) & 7) + 1)", "first_bytes_narrow((n - 1) & 7)"),
+    Mutant("mask of the last word one bit short", MASKED, "masked_first(((n - 1) & 7) + 1)", "masked_first((n - 1) & 7)"),
     Mutant("masked word at the wrong place", MASKED, "(n - 1) & 24", "n & 24"),
     Mutant("no whole last word at a page end", MASKED, "cksum_last_word(p, n), sum)", "0, sum)"),
-    Mutant("mask of the tail one bit short", AVX512, "first_bytes(((n - 1) & 63) + 1)", "first_bytes((n - 1) & 63)"),
-    Mutant("no tail at a page end", AVX512, "return vs_tail(p, n, sum);", "return VS_ZERO();"),
-    Mutant("256-bit mask one bit short", "kernels/avx512_256.c", "first_bytes_narrow(((n - 1) & 31) + 1)", "first_bytes_narrow((n - 1) & 31)"),
+    Mutant("mask of the tail one bit short", TEMPLATE, "masked_first((n - 1) % VS_WIDTH + 1)", "masked_first((n - 1) % VS_WIDTH)"),
+    Mutant("no tail without a masked load", TEMPLATE, "return vs_tail(p, n, sum);", "return VS_ZERO();"),
     Mutant("window one byte off", TEMPLATE, "64 - VS_WIDTH + kept", "65 - VS_WIDTH + kept"),
     Mutant("window of the head one byte off", TEMPLATE, "vs_window + 64 - kept", "vs_window + 65 - kept"),
     Mutant("odd byte twice", TEMPLATE, "% VS_WIDTH + 1 - odd", "% VS_WIDTH + 1"),
@@ -77,8 +79,8 @@ MUTANTS: Final = (
     # The vector template
     Mutant("bias off by four vectors", TEMPLATE, "VS_CONSTANT(bias4)", "VS_CONSTANT(bias8)"),
     Mutant("bias kept for steps not done", TEMPLATE, "VS_ADD32(a, VS_CONSTANT(minus_bias4))", "a"),
-    Mutant("bias off by one block", TEMPLATE, "VS_BIAS(8 * blocks + 8)", "VS_BIAS(8 * blocks)"),
-    Mutant("bias of the head forgotten", TEMPLATE, "VS_STEP(VS_BIAS(1), vs_keep_first", "VS_STEP(VS_ZERO(), vs_keep_first"),
+    Mutant("bias off by one block", TEMPLATE, "vs_chains_for(8 * blocks + 8)", "vs_chains_for(8 * blocks)"),
+    Mutant("bias of the head forgotten", TEMPLATE, "vs_add(VS_BIAS(1), vs_keep_first", "vs_add(VS_ZERO(), vs_keep_first"),
     Mutant("one vector of 8 from the wrong place", TEMPLATE, "p + (full & 6) * VS_WIDTH", "p + (full & 4) * VS_WIDTH"),
     Mutant("one vector of 16 from the wrong place", TEMPLATE, "p + (full & 14) * VS_WIDTH", "p + (full & 12) * VS_WIDTH"),
     Mutant("two vectors of a rest from the wrong place", TEMPLATE, "p + (full & 4) * VS_WIDTH", "p"),
@@ -95,23 +97,27 @@ MUTANTS: Final = (
            "VS_FLUSH_VECTORS 16384u\n_Static_assert(VS_FLUSH_VECTORS * 131070ull <= UINT32_MAX,",
            "VS_FLUSH_VECTORS 65536u\n_Static_assert(1,"),
     Mutant("lanes of all vectors in 32 bits", TEMPLATE, "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
-    Mutant("streams: a quarter of a vector too far", TEMPLATE, "VS_LOAD(third + quarter + VS_WIDTH)", "VS_LOAD(third + quarter)"),
+    Mutant("streams: a quarter of a vector too far", TEMPLATE, "third + quarter + VS_WIDTH", "third + quarter"),
     Mutant("streams: rest not moved on", TEMPLATE, "*at += 4 * quarter;", "*at += 4 * quarter - VS_WIDTH;"),
     Mutant("streams: rounds counted from n", TEMPLATE, "(*left - 1) / (8 * VS_WIDTH)", "*left / (8 * VS_WIDTH)"),
     # The averaging tree
-    Mutant("trees flushed too late", TEMPLATE,
+    Mutant("trees flushed too late", AVERAGES,
            "VS_FLUSH_TREES 1024u\n_Static_assert(VS_FLUSH_TREES * 32u < 65536u,",
            "VS_FLUSH_TREES 2048u\n_Static_assert(1,"),
-    Mutant("averages of upper words forgotten", TEMPLATE, "VS_ADD32(upper, VS_SRL32(average, 16))", "upper"),
-    Mutant("upper words left in the lower ones", TEMPLATE, "VS_SUB32(both, VS_SLL32(upper, 16))", "both"),
-    Mutant("tree taken for one of 8", TEMPLATE, "VS_SLL32(averages, 4)", "VS_SLL32(averages, 3)"),
-    Mutant("odd vectors' words dropped", TEMPLATE, "VS_ADD16(even, odd)", "even"),
+    Mutant("averages of upper words forgotten", AVERAGES, "VS_ADD32(upper, VS_SRL32(average, 16))", "upper"),
+    Mutant("upper words left in the lower ones", AVERAGES, "VS_SUB32(both, VS_SLL32(upper, 16))", "both"),
+    Mutant("tree taken for one of 8", AVERAGES, "VS_SLL32(averages, 4)", "VS_SLL32(averages, 3)"),
+    Mutant("odd vectors' words dropped", AVERAGES, "VS_ADD16(even, odd)", "even"),
     # Steps and reductions
-    Mutant("words taken as signed", "kernels/avx512_vnni.c", "_mm512_xor_si512(v, flip)", "v"),
-    Mutant("upper half of the lanes twice", AVX512, "_mm512_extracti64x4_epi64(lanes, 1)", "_mm512_castsi512_si256(lanes)"),
-    Mutant("upper half of ymm lanes dropped", YMM, "_mm256_extracti128_si256(lanes, 1)", "_mm_setzero_si128()"),
-    Mutant("odd lanes dropped in a flush", YMM, "_mm256_add_epi64(even, _mm256_srli_epi64(lanes, 32))", "even"),
-    Mutant("upper lanes of xmm dropped", "kernels/sse2.c", "_mm_unpackhi_epi64(lanes, lanes)", "_mm_setzero_si128()"),
+    Mutant("words taken as signed", TEMPLATE, "VS_XOR(v, words.flip)", "v"),
+    Mutant("a vector on the wrong accumulator", CHAINS, "p + 5 * VS_WIDTH", "p + 4 * VS_WIDTH"),
+    Mutant("second four accumulators dropped", CHAINS, "VS_ADD32(low, VS_ADD32(VS_ADD32(of[4]", "VS_ADD32(low, VS_ADD32(VS_ADD32(low"),
+    Mutant("upper half of the lanes twice", ZMM, "_mm512_extracti64x4_epi64(lanes, 1)", "_mm512_castsi512_si256(lanes)"),
+    Mutant("upper half of ymm lanes dropped", YMM, "_mm256_extracti128_si256(lanes, 1)", "_mm_setzero_si128()", 2),
+    Mutant("upper half of wide ymm lanes dropped", YMM, "_mm256_extracti128_si256(lanes, 1)", "_mm_setzero_si128()"),
+    Mutant("odd lanes dropped in a flush", TEMPLATE, "VS_ADD64(VS_AND(a, low), VS_SRL64(a, 32))", "VS_AND(a, low)"),
+    Mutant("upper halves of two vectors dropped", TEMPLATE, "VS_ADD64(upper, lower)", "lower"),
+    Mutant("upper lanes of xmm dropped", XMM, "_mm_unpackhi_epi64(lanes, lanes)", "_mm_setzero_si128()"),
     # General registers, longer
     Mutant("adc: carry dropped in a group", ADC, '"adcq 64(%[p]), %[part]', '"addq 64(%[p]), %[part]'),
     Mutant("adc: last carry of a group dropped", ADC, '"adcq $0, %[sum]"', '"nop"'),

@@ -16,46 +16,38 @@
  * There is no byte-masked load: the last vector of a buffer is the last 32 bytes of its whole words, and what
  * belongs to earlier vectors is cleared by a mask loaded from a sliding window.
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks):
+ * What lost (Intel Sapphire Rapids, gcc 12, 2026-11-30; ticks of 2.6 GHz a call):
  *     multiply-and-add without the tree      98 at 4 KiB instead of 83, 378 at 16 KiB instead of 288
  *     unaligned loads                        204 at 9000 bytes from an odd address instead of 173
  *     unpacking to 64-bit lanes (VPP)        466 at 16 KiB
  *     counting the carries of 32-bit lanes   482 at 16 KiB (fastcsum)
- *     vectors for 65..128                    8.0 at 100 bytes instead of 9.2, but 22 instead of 15 when one waits
- *     a jump table over lengths or vectors   best on AMD Zen 3 with one length; 20 to 27 ticks a miss with mixed ones
+ *     vectors for 65..128                    throughput 8.0 at 100 bytes instead of 9.2, but latency 22 instead of 15
+ *     a jump table over lengths or vectors   best on AMD Zen 3 with one length; with mixed ones each mispredicted
+ *                                            jump costs 20 to 27 ticks
  */
 #include "kernels/kernel.h"
 
 #if CKSUM_X86_VECTORS
 
-#define VS_TARGET "avx2,bmi2"
+#define TARGET "avx2,bmi2"
+#define VS_TARGET TARGET
+#define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
+#define VS_CHAINS 4
+#define VS_MASKED 0
+#define VS_GENERAL_TO 128u
 #define VS_ALIGN_FROM 2048u
-#define VS_STREAMS_FROM ((size_t)1 << 20)
 #define VS_TREES_FROM 2048u
-#define VS_TAIL(p, n, sum) vs_tail(p, n, sum)
+#define VS_STREAMS_FROM ((size_t)1 << 20)
 #include "kernels/steps/ymm.h"
 
-CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx2)(const void *buf, size_t len, uint32_t sum)
+CKSUM_TARGET(TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx2)(const void *buf, size_t len, uint32_t sum)
 {
-    const unsigned char *const p = buf;
-    if (len < 8) {
-        return cksum_sum_to_7(p, len, sum);
-    }
-    if (CKSUM_LIKELY(len <= 32)) {
-        return cksum_sum_to_32(p, len, cksum_last_word(p, len), sum);
-    }
-    if (CKSUM_LIKELY(len <= 64)) {
-        return CKSUM_LIKELY(len == 40) ? cksum_sum_40(p, sum) : cksum_sum_to_64(p, len, sum);
-    }
-    if (CKSUM_LIKELY(len <= 128)) {
-        return cksum_fold64(cksum_sum_to_128(p, len, sum));
-    }
-    return vs_sum(p, len, sum);
+    return vs_sum(buf, len, sum);
 }
 
 CKSUM_KERNEL(avx2, .summary = "32 bytes a step: biased multiply-add, averages from 2 KiB; short in general registers",
              .role = CKSUM_PRODUCTION, .needs = CKSUM_CPU_AVX2 | CKSUM_CPU_BMI2, .vector_bits = 256,
-             .max_len = SIZE_MAX)
+             .max_len = SIZE_MAX, .edges = vs_edges)
 
 #else
 CKSUM_KERNEL_ABSENT(avx2)

@@ -9,34 +9,36 @@
  * The target of its functions names no VNNI: clang fuses the multiplication and the addition to vpdpwssd wherever it
  * may.
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks): multiply-and-add at 16 KiB 317 instead of 250;
- * the tree from 2 KiB on, 84 at 4 KiB instead of 79 and 52 at 2 KiB instead of 46; a tree that loads each vector once
- * for the sum and once for the average, as gcc would have it, 274 instead of 250 at 16 KiB. On AMD Zen 5 carry-save
- * adders (vpternlogd) lost to all of these, at 0.0152 cycles a byte instead of 0.0097.
+ * What lost (Intel Sapphire Rapids, gcc 12, 2026-11-30; ticks of 2.6 GHz a call): multiply-and-add at 16 KiB 317
+ * instead of 250; the tree from 2 KiB on, 84 at 4 KiB instead of 79 and 52 at 2 KiB instead of 46; a tree that loads
+ * each vector once for the sum and once for the average, as gcc would have it, 274 instead of 250 at 16 KiB. On AMD Zen
+ * 5 (clang 19, 2026-11-30) carry-save adders (vpternlogd) lost to all of these, at 0.0152 core cycles a byte of 16 KiB
+ * instead of 0.0097.
  */
 #include "kernels/kernel.h"
 
 #if CKSUM_X86_VECTORS
 
-#include "base/intrinsics.h"
-
-#define VS_TARGET "avx512f,avx512bw,avx512dq,avx512vl,bmi2"
-#define VS_STEP(acc, v) _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_xor_si512(v, flip), ones))
+#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,bmi2"
+#define VS_TARGET TARGET
+#define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
+#define VS_CHAINS 4
+#define VS_MASKED 1
+#define VS_GENERAL_TO 64u
 #define VS_ALIGN_FROM 1025u
-#define VS_STREAMS_FROM ((size_t)2 << 20)
 #define VS_TREES_FROM 4096u
-#define VS_AVG16(a, b) _mm512_avg_epu16(a, b)
-#include "kernels/steps/avx512.h"
+#define VS_STREAMS_FROM ((size_t)2 << 20)
+#include "kernels/steps/zmm.h"
 
-CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512)(const void *buf, size_t len, uint32_t sum)
+CKSUM_TARGET(TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512)(const void *buf, size_t len, uint32_t sum)
 {
-    return sum_any(buf, len, sum);
+    return vs_sum(buf, len, sum);
 }
 
 CKSUM_KERNEL(avx512, .summary = "64 bytes a step: biased multiply-add; averages from 4 KiB; short in general registers",
              .role = CKSUM_PRODUCTION,
              .needs = CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW | CKSUM_CPU_AVX512DQ | CKSUM_CPU_AVX512VL | CKSUM_CPU_BMI2,
-             .vector_bits = 512, .max_len = SIZE_MAX)
+             .vector_bits = 512, .max_len = SIZE_MAX, .edges = vs_edges)
 
 #else
 CKSUM_KERNEL_ABSENT(avx512)

@@ -10,42 +10,45 @@
  * can overflow on the way down to two numbers; longer buffers are widened and flushed every 16384 vectors, 1 MiB:
  * 16384 * 131070 < 2^31. The 64-bit total of the flushes would wrap after 2^49 bytes.
  *
- * Classes of lengths, chosen so that few tests are made and nothing after them depends on the length:
+ * Classes of lengths, chosen so that few tests are made and nothing after them depends on the length (vs_sum in
+ * steps/vector_sum.h is all of them, in this order):
  *     1..32     general registers, the last 1 to 8 bytes by a masked load (steps/masked.h, steps/short.h)
- *     33..64    general registers; 40, an IPv6 header, has a test of its own, which costs only this class
+ *     33..64    general registers
  *     65..128   one vector and a masked one, split into halves of 64-bit lanes
  *     129..256, 257..512, 513..1024   four, eight, twelve or sixteen vectors, missing ones read from zeros
  *     1025..    loads aligned, eight vectors a round on eight accumulators, the rest as before; from 2 MiB four streams
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks; gcc 12):
+ * What lost (Intel Sapphire Rapids, gcc 12, 2026-11-30; ticks of 2.6 GHz a call):
  *     four accumulators instead of eight     227 at 16 KiB instead of 204: the dot product takes 5 cycles (Zen 5: 4)
  *     unaligned loads                        168 at 9000 bytes from an odd address instead of 126
- *     multiply-and-add (avx512)              317 at 16 KiB, with the averaging tree 240
+ *     multiply-and-add                       317 at 16 KiB; the averaging tree: see avx512
  *     unpacking to 64-bit lanes (VPP)        382 at 16 KiB; 6.0 at 20 bytes instead of 4.8
- *     a masked vector for 1..64 bytes        as fast with independent calls; 19 instead of 11 when one waits
- *     general registers for 65..128          8.9 at 100 bytes instead of 6.2, though 15 instead of 20 when one waits
+ *     a masked vector for 1..64 bytes        throughput the same; latency 19 instead of 11
+ *     general registers for 65..128          throughput 8.9 at 100 bytes instead of 6.2, but latency 15 instead of 20
  *     256-bit loads for 65..128              7.0 instead of 6.2, and no sooner
  *     constants as the compiler makes them   9.9 at 256 bytes instead of 8.7: three broadcasts from general registers
- * Two dot products of bytes instead of flip and dot product are as many operations, and twice as slow on AMD Zen 5,
- * where only two of the four vector pipes multiply. Four streams gain nothing at 1 MiB, in an Intel core's
- * second-level cache.
+ * Two dot products of bytes instead of flip and dot product are as many operations, and twice as slow at 16 KiB on
+ * AMD Zen 5 (clang 19, 2026-11-30), where only two of the four vector pipes multiply. Four streams gain nothing at
+ * 1 MiB, in Sapphire Rapids' second-level cache.
  */
 #include "kernels/kernel.h"
 
 #if CKSUM_X86_VECTORS
 
-#include "base/intrinsics.h"
-
-#define VS_TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,bmi2"
-#define VS_ID avx512_vnni
-#define VS_STEP(acc, v) _mm512_dpwssd_epi32(acc, _mm512_xor_si512(v, flip), ones)
+#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,bmi2"
+#define VS_TARGET TARGET
+#define VS_STEP(acc, v, ones) _mm512_dpwssd_epi32(acc, v, ones)
+#define VS_CHAINS 8
+#define VS_MASKED 1
+#define VS_GENERAL_TO 64u
 #define VS_ALIGN_FROM 1025u
+#define VS_TREES_FROM 0
 #define VS_STREAMS_FROM ((size_t)2 << 20)
-#include "kernels/steps/avx512.h"
+#include "kernels/steps/zmm.h"
 
-CKSUM_TARGET(VS_TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512_vnni)(const void *buf, size_t len, uint32_t sum)
+CKSUM_TARGET(TARGET) CKSUM_ALIGNED CKSUM_FUNCTION(avx512_vnni)(const void *buf, size_t len, uint32_t sum)
 {
-    return sum_any(buf, len, sum);
+    return vs_sum(buf, len, sum);
 }
 
 CKSUM_KERNEL(avx512_vnni,
@@ -53,7 +56,7 @@ CKSUM_KERNEL(avx512_vnni,
              .role = CKSUM_PRODUCTION,
              .needs = CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW | CKSUM_CPU_AVX512DQ | CKSUM_CPU_AVX512VL |
                       CKSUM_CPU_AVX512VNNI | CKSUM_CPU_BMI2,
-             .vector_bits = 512, .max_len = SIZE_MAX)
+             .vector_bits = 512, .max_len = SIZE_MAX, .edges = vs_edges)
 
 #else
 CKSUM_KERNEL_ABSENT(avx512_vnni)

@@ -54,6 +54,7 @@ struct cksum_kernel {
     unsigned vector_bits; /* width of the vectors the source asks for; 0: none, though a compiler may make some of C */
     size_t min_len;       /* the contract holds for min_len <= len <= max_len */
     size_t max_len;
+    const size_t *edges; /* lengths at which it changes its way or flushes its lanes, ended by 0; NULL: not told */
     cksum_fn *fn;
     cksum_loop_fn *const *loops; /* indexed by enum cksum_loop */
     const unsigned char *code;   /* the machine code of fn: code .. code_end, or NULL where it isn't known */

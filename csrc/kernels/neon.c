@@ -10,8 +10,8 @@
  * 131070 = 4294901760 < 2^32 to a lane of all four accumulators together. Each block of so many, 512 KiB, is widened
  * to 64 bits and added to the total with end-around carry.
  *
- * Below 64 bytes, and for the last bytes, 64-bit words in general registers: each is an adds and an adc that no
- * other waits for long. A vector for a rest of 16 bytes would wait for its reduction (addv, six cycles and more).
+ * Below 64 bytes, and for the last bytes, 64-bit words in general registers: an adds and an adc each, two cycles. A
+ * vector for a rest of 16 bytes would wait for its reduction (addv, six cycles and more).
  */
 #include "kernels/kernel.h"
 
@@ -52,8 +52,10 @@ CKSUM_ALIGNED CKSUM_FUNCTION(neon)(const void *buf, size_t len, uint32_t sum)
     return cksum_fold64(cksum_add_rest(total, p, len % STEP));
 }
 
+static const size_t edges[] = {8, STEP, STEP *FLUSH_STEPS, 0};
+
 CKSUM_KERNEL(neon, .summary = "64 bytes a step: pairwise add and accumulate", .role = CKSUM_PRODUCTION,
-             .needs = CKSUM_CPU_NEON, .vector_bits = 128, .max_len = SIZE_MAX)
+             .needs = CKSUM_CPU_NEON, .vector_bits = 128, .max_len = SIZE_MAX, .edges = edges)
 
 #else
 CKSUM_KERNEL_ABSENT(neon)

@@ -44,5 +44,7 @@ CKSUM_FUNCTION(portable64)(const void *buf, size_t len, uint32_t sum)
     return cksum_fold64(cksum_add_rest(total, p, len));
 }
 
+static const size_t edges[] = {8, BLOCK, 0};
+
 CKSUM_KERNEL(portable64, .summary = "64-bit words, four accumulators, general registers: any machine",
-             .role = CKSUM_PRODUCTION, .max_len = SIZE_MAX)
+             .role = CKSUM_PRODUCTION, .max_len = SIZE_MAX, .edges = edges)

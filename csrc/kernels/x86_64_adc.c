@@ -15,10 +15,10 @@
  * group has 32 bytes more, as eight 32-bit words that are added to a 64-bit sum without carries: it takes 8 * 2^32 a
  * group and would wrap after 2^29 groups, 80 GiB; it is closed into the total every 2^24.
  *
- * What lost, in ticks on an Intel server core with AMX (2.6 GHz ticks), at 16 KiB: adc alone 707 instead of 606; the
- * two chains of 32 bytes of Linux 6.5 818; adcx and adox 828. Below 512 bytes it is chains of 64 bytes: at 256, groups
- * with 32-bit words take 17.7 instead of 15.3, as one waits for more ends of chains. Up to 128 bytes there is nothing
- * to be gained but from branches (steps/short.h).
+ * What lost (Intel Sapphire Rapids, gcc 12, 2026-11-30; ticks of 2.6 GHz a call) at 16 KiB: adc alone 707 instead of
+ * 606; the two chains of 32 bytes of Linux 6.5 818; adcx and adox 828. Below 512 bytes it is chains of 64 bytes: at
+ * 256, groups with 32-bit words take 17.7 instead of 15.3, as the total waits for more ends of chains. Up to 128 bytes
+ * there is nothing to be gained but from branches (steps/short.h).
  */
 #include "kernels/kernel.h"
 
@@ -40,29 +40,23 @@ _Static_assert(FLUSH_GROUPS * 8 <= UINT64_MAX >> 32, "the sum of 32-bit words mu
     "addq %[x], %[halves]\n\t"                                                                                         \
     "addq %[y], %[halves]\n\t"                                                                                         \
     "addq %[z], %[halves]\n\t"
+#define ADC_FOUR(a, b, c, d)                                                                                           \
+    "adcq " #a "(%[p]), %[part]\n\t"                                                                                   \
+    "adcq " #b "(%[p]), %[part]\n\t"                                                                                   \
+    "adcq " #c "(%[p]), %[part]\n\t"                                                                                   \
+    "adcq " #d "(%[p]), %[part]\n\t"
+#define CHAIN_OF_16                                                                                                    \
+    "movq (%[p]), %[part]\n\t"                                                                                         \
+    "addq 8(%[p]), %[part]\n\t"                                                                                        \
+    "adcq 16(%[p]), %[part]\n\t"                                                                                       \
+    "adcq 24(%[p]), %[part]\n\t" ADC_FOUR(32, 40, 48, 56) ADC_FOUR(64, 72, 80, 88) ADC_FOUR(96, 104, 112, 120)
 
 /* Adds the first 128 bytes at p to sum, with end-around carry, and returns it; the next 32 to *halves, without. */
 CKSUM_INLINE uint64_t add_group(uint64_t sum, uint64_t *halves, const unsigned char *p)
 {
     uint64_t part, w, x, y, z;
-    __asm__(ADD_HALVES(128, 132, 136, 140) ADD_HALVES(144, 148, 152, 156) "movq (%[p]), %[part]\n\t"
-                                                                          "addq 8(%[p]), %[part]\n\t"
-                                                                          "adcq 16(%[p]), %[part]\n\t"
-                                                                          "adcq 24(%[p]), %[part]\n\t"
-                                                                          "adcq 32(%[p]), %[part]\n\t"
-                                                                          "adcq 40(%[p]), %[part]\n\t"
-                                                                          "adcq 48(%[p]), %[part]\n\t"
-                                                                          "adcq 56(%[p]), %[part]\n\t"
-                                                                          "adcq 64(%[p]), %[part]\n\t"
-                                                                          "adcq 72(%[p]), %[part]\n\t"
-                                                                          "adcq 80(%[p]), %[part]\n\t"
-                                                                          "adcq 88(%[p]), %[part]\n\t"
-                                                                          "adcq 96(%[p]), %[part]\n\t"
-                                                                          "adcq 104(%[p]), %[part]\n\t"
-                                                                          "adcq 112(%[p]), %[part]\n\t"
-                                                                          "adcq 120(%[p]), %[part]\n\t"
-                                                                          "adcq %[part], %[sum]\n\t"
-                                                                          "adcq $0, %[sum]"
+    __asm__(ADD_HALVES(128, 132, 136, 140) ADD_HALVES(144, 148, 152, 156) CHAIN_OF_16 "adcq %[part], %[sum]\n\t"
+                                                                                      "adcq $0, %[sum]"
             : [sum] "+r"(sum), [halves] "+r"(*halves), [part] "=&r"(part), [w] "=&r"(w), [x] "=&r"(x), [y] "=&r"(y),
               [z] "=&r"(z)
             : [p] "r"(p), "m"(*(const unsigned char(*)[GROUP])p)
@@ -136,27 +130,23 @@ CKSUM_INLINE uint64_t add_64(uint64_t sum, const unsigned char *p)
 CKSUM_TARGET("bmi2") CKSUM_ALIGNED CKSUM_FUNCTION(x86_64_adc)(const void *buf, size_t len, uint32_t sum)
 {
     const unsigned char *p = buf;
+    if (cksum_sum_to_64(p, len, &sum)) {
+        return sum;
+    }
     uint64_t total = sum;
-    if (CKSUM_UNLIKELY(len < 8)) {
-        return cksum_sum_to_7(p, len, sum);
-    }
-    if (CKSUM_LIKELY(len <= 32)) {
-        return cksum_sum_to_32(p, len, cksum_last_word(p, len), sum);
-    }
-    if (CKSUM_LIKELY(len <= 64)) {
-        return CKSUM_LIKELY(len == 40) ? cksum_sum_40(p, sum) : cksum_sum_to_64(p, len, sum);
-    }
     if (len >= SHORTEST_FOR_GROUPS) {
         total = add_groups(total, &p, &len);
     }
     for (; len > 128; p += 64, len -= 64) {
         total = add_64(total, p);
     }
-    return cksum_fold64(len > 64 ? cksum_sum_to_128(p, len, total) : add_last_64(total, p, len));
+    return cksum_fold64(len > 64 ? cksum_sum_65_to_128(p, len, total) : add_last_64(total, p, len));
 }
 
+static const size_t edges[] = {8, 32, 40, 64, 128, SHORTEST_FOR_GROUPS, 0};
+
 CKSUM_KERNEL(x86_64_adc, .summary = "add/adc chains in general registers, independent of each other; no vectors",
-             .role = CKSUM_PRODUCTION, .needs = CKSUM_CPU_BMI2, .max_len = SIZE_MAX)
+             .role = CKSUM_PRODUCTION, .needs = CKSUM_CPU_BMI2, .max_len = SIZE_MAX, .edges = edges)
 
 #else
 CKSUM_KERNEL_ABSENT(x86_64_adc)

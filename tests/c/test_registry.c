@@ -25,6 +25,9 @@ static void test_descriptor(const struct cksum_kernel *kernel)
     for (unsigned loop = 0; loop < CKSUM_LOOP_COUNT; loop++) {
         CHECK(kernel->loops[loop] != NULL, "%s lacks loop %u", kernel->name, loop);
     }
+    if (kernel->role == CKSUM_PRODUCTION) {
+        CHECK(kernel->edges != NULL && kernel->edges[0] > 0, "%s does not tell its edges", kernel->name);
+    }
     if (kernel->role == CKSUM_PRODUCTION || kernel->role == CKSUM_REFERENCE) {
         CHECK(kernel->min_len == 0 && kernel->max_len == SIZE_MAX, "%s does not take every length", kernel->name);
     }
@@ -48,6 +51,8 @@ static void test_choice(void)
         {"512-bit work pays, no VNNI", skylake_server, 512, "avx512"},
         {"Skylake-X: 512-bit work lowers the clock", skylake_server, 256, "avx512_256"},
         {"Cascade Lake: VNNI, but 512-bit work lowers the clock", vnni, 256, "avx512_256"},
+        {"Alder Lake", haswell | CKSUM_CPU_ADX | CKSUM_CPU_AVX_VNNI, 512, "avx_vnni"},
+        {"Zen 5, Sapphire Rapids: both kinds of VNNI", vnni | CKSUM_CPU_AVX_VNNI, 512, "avx512_vnni"},
         {"Knights Landing: AVX-512 F alone", haswell | CKSUM_CPU_AVX512F, 512, "avx2"},
         {"Zen 3, Haswell", haswell, 512, "avx2"},
         {"AVX2 without BMI2", CKSUM_CPU_SSE2 | CKSUM_CPU_AVX2, 512, "sse2"},

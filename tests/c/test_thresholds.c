@@ -1,6 +1,6 @@
 /*
- * The lengths at which a kernel changes its way, from the constants in csrc/kernels: each -1, 0 and +1, at addresses on
- * both sides of vectors' boundaries, between guard pages; and the data that fills lanes fastest between two flushes.
+ * The lengths at which a kernel changes its way, as its descriptor tells them: each -1, 0 and +1, at addresses on both
+ * sides of vectors' boundaries, between guard pages; and the data that fills lanes fastest between two flushes.
  */
 #include <stddef.h>
 
@@ -11,13 +11,7 @@
 #include "oracle.h"
 
 #define LONGEST_HERE (((size_t)2 << 20) + 4096u)
-
-/* Up to this length lies what the all-lengths test does not reach with every offset. */
-static const size_t thresholds[] = {
-    8,     32,    40,     64,     128,        160,    256, /* general registers, and classes of 1 to 4 vectors */
-    512,   1024,  1025,   2048,   4096,       8192,        /* 8 and 16 vectors, aligned loads, averaging trees */
-    16384, 65536, 131072, 131136, 128 * 1031, 262144,      /* sums of lanes without widening */
-};
+#define FEWER_OFFSETS_FROM ((size_t)262144) /* the oracle adds byte by byte */
 
 static void check_one(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len, uint32_t start,
                       const char *what)
@@ -34,24 +28,32 @@ static bool is_ours(const struct cksum_kernel *kernel)
     return kernel->role == CKSUM_PRODUCTION && cksum_runs_here(kernel);
 }
 
+/* One edge of one kernel: around it, from both ends of the guarded bytes. */
+static void check_edge(const struct cksum_kernel *kernel, const struct guarded *guarded, size_t edge, const char *what)
+{
+    static const size_t offsets[] = {0, 1, 63, 2, 15, 16, 17, 31, 32, 33, 62};
+    const size_t some = edge > FEWER_OFFSETS_FROM ? 3 : sizeof offsets / sizeof offsets[0];
+    for (size_t len = edge - 1; len <= edge + 1; len++) {
+        for (size_t o = 0; o < some; o++) {
+            check_one(kernel, guarded->low + offsets[o], len, 0xfffffffe, what);
+            check_one(kernel, guarded->high - len - offsets[o], len, 0, what);
+        }
+    }
+}
+
 void test_thresholds(void)
 {
-    static const size_t offsets[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 62, 63};
     static const enum fill fills[] = {FILL_ONES, FILL_RANDOM};
     static const char *const names[] = {"ones", "random"};
-    struct guarded guarded = guarded_new((size_t)262144 + 4096);
+    struct guarded guarded = guarded_new(LONGEST_HERE);
     const struct cksum_kernel *kernel;
 
     for (unsigned f = 0; f < 2; f++) {
         guarded_fill(&guarded, fills[f]);
         for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
-            for (unsigned t = 0; is_ours(kernel) && t < sizeof thresholds / sizeof thresholds[0]; t++) {
-                for (size_t len = thresholds[t] - 1; len <= thresholds[t] + 1; len++) {
-                    for (unsigned o = 0; o < sizeof offsets / sizeof offsets[0]; o++) {
-                        check_one(kernel, guarded.low + offsets[o], len, 0xfffffffe, names[f]);
-                        check_one(kernel, guarded.high - len - offsets[o], len, 0, names[f]);
-                    }
-                }
+            for (const size_t *edge = kernel->edges; is_ours(kernel) && *edge != 0; edge++) {
+                CHECK(*edge + 64 < LONGEST_HERE, "%s: an edge at %zu is out of reach here", kernel->name, *edge);
+                check_edge(kernel, &guarded, *edge, names[f]);
             }
         }
     }

@@ -35,18 +35,7 @@ CKSUM_FUNCTION(fastcsum_style)(const void *buf, size_t len, uint32_t sum)
                 : "cc");
         p += 64;
     }
-    if (len & 32) {
-        a = cksum_adc_4(a, p);
-        p += 32;
-    }
-    if (len & 16) {
-        a = cksum_adc_2(a, p);
-        p += 16;
-    }
-    if (len & 8) {
-        a = cksum_adc_1(a, p);
-        p += 8;
-    }
+    a = cksum_adc_ladder(a, &p, len);
     if (len & 7) {
         const unsigned padding = 64 - 8 * (unsigned)(len & 7);
         b = cksum_add64(b, len >= 8 ? cksum_load64(p + (len & 7) - 8) >> padding : cksum_load_tail(p, len & 7));

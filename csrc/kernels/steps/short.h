@@ -16,12 +16,16 @@
  * from two halves of 2^32 - 1 and a carry, but a chain that carried leaves at most 2^64 - 2. And the 32 bits are 0
  * only if all was.
  *
- * What lost: a jump table with straight code for each length (fastest on AMD Zen 3 with one length; one mispredicted
- * jump, 20 to 27 ticks, with mixed ones); one masked vector load of it all (as fast with independent calls, but twice
- * as long until the sum is there); a second test at 8 or 16 bytes (4 to 9 ticks with mixed lengths).
+ * What lost (AMD Zen 3 and Zen 5, gcc 12 and clang 19, 2026-11-30): a jump table with straight code for each length
+ * (fastest on Zen 3 with one length; one mispredicted jump, 20 to 27 ticks, with mixed ones); one masked vector load of
+ * it all (the same throughput, twice the latency); a second test at 8 or 16 bytes (4 to 9 ticks with mixed lengths).
+ *
+ * Parameter, defined before this is included: CKSUM_WITHOUT_BMI2, by a kernel for CPUs that may lack BMI2.
  */
 #ifndef CKSUM_KERNELS_STEPS_SHORT_H
 #define CKSUM_KERNELS_STEPS_SHORT_H
+
+#include <stdbool.h>
 
 #include "base/fold.h"
 
@@ -52,7 +56,7 @@ CKSUM_INLINE uint64_t cksum_last_word(const unsigned char *p, size_t n)
 }
 
 /* sum + p[0..n) for n < 8; three loads, each of the buffer or of zeros. */
-CKSUM_INLINE uint32_t cksum_sum_to_7(const unsigned char *p, size_t n, uint32_t sum)
+CKSUM_INLINE uint32_t cksum_sum_0_to_7(const unsigned char *p, size_t n, uint32_t sum)
 {
     if (n == 0) {
         return sum;
@@ -82,7 +86,7 @@ CKSUM_INLINE uint32_t cksum_sum_to_7(const unsigned char *p, size_t n, uint32_t 
 #endif
 
 /* sum + p[0..n) for 1 <= n <= 32, of which `last` are the last ((n - 1) & 7) + 1 bytes. */
-CKSUM_INLINE uint32_t cksum_sum_to_32(const unsigned char *p, size_t n, uint64_t last, uint32_t start)
+CKSUM_INLINE uint32_t cksum_sum_1_to_32(const unsigned char *p, size_t n, uint64_t last, uint32_t start)
 {
     const size_t whole = n - 1;
     const unsigned char *const two = cksum_if_bit(whole, 16, p);
@@ -127,8 +131,8 @@ CKSUM_INLINE uint32_t cksum_sum_40(const unsigned char *p, uint32_t start)
 #endif
 }
 
-/* sum + p[0..n) for 33 <= n <= 64. */
-CKSUM_INLINE uint32_t cksum_sum_to_64(const unsigned char *p, size_t n, uint32_t start)
+/* sum + p[0..n) for 33 <= n <= 64 but 40. */
+CKSUM_INLINE uint32_t cksum_sum_33_to_64_but_40(const unsigned char *p, size_t n, uint32_t start)
 {
     const size_t whole = n - 1;
     const unsigned char *const two = cksum_if_bit(whole, 16, p + 32);
@@ -158,8 +162,32 @@ CKSUM_INLINE uint32_t cksum_sum_to_64(const unsigned char *p, size_t n, uint32_t
 #endif
 }
 
+/* sum + p[0..n) for 33 <= n <= 64. 40, an IPv6 header, has a test of its own, which costs only this class. */
+CKSUM_INLINE uint32_t cksum_sum_33_to_64(const unsigned char *p, size_t n, uint32_t sum)
+{
+    return CKSUM_LIKELY(n == 40) ? cksum_sum_40(p, sum) : cksum_sum_33_to_64_but_40(p, n, sum);
+}
+
+/* Whether n <= 64; if so, p[0..n) is added to *sum. The ladder of tests of the kernels without masked loads. */
+CKSUM_INLINE bool cksum_sum_to_64(const unsigned char *p, size_t n, uint32_t *sum)
+{
+    if (n < 8) {
+        *sum = cksum_sum_0_to_7(p, n, *sum);
+        return true;
+    }
+    if (CKSUM_LIKELY(n <= 32)) {
+        *sum = cksum_sum_1_to_32(p, n, cksum_last_word(p, n), *sum);
+        return true;
+    }
+    if (CKSUM_LIKELY(n <= 64)) {
+        *sum = cksum_sum_33_to_64(p, n, *sum);
+        return true;
+    }
+    return false;
+}
+
 /* sum + p[0..n) for 65 <= n <= 128; with end-around carry, not folded. */
-CKSUM_INLINE uint64_t cksum_sum_to_128(const unsigned char *p, size_t n, uint64_t sum)
+CKSUM_INLINE uint64_t cksum_sum_65_to_128(const unsigned char *p, size_t n, uint64_t sum)
 {
     const size_t whole = n - 1;
     const unsigned char *const four = cksum_if_bit(whole, 32, p + 64);
