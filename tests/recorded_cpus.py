@@ -26,6 +26,7 @@ class Registers(TypedDict):
     leaf1_edx: int
     leaf7_ebx: int
     leaf7_ecx: int
+    leaf7_1_eax: int
     xcr0: int
 
 
@@ -44,10 +45,8 @@ class RecordedCpu:
     @property
     def cpuid(self) -> str:
         """The text of FASTCKSUM_CPUID that stands for this CPU."""
-        return (
-            "{vendor} {leaf1_eax:x} {leaf1_ecx:x} {leaf1_edx:x} {leaf7_ebx:x} {leaf7_ecx:x} {xcr0:x}".format(
-                **self.registers
-            )
+        return "{vendor} {leaf1_eax:x} {leaf1_ecx:x} {leaf1_edx:x} {leaf7_ebx:x} {leaf7_ecx:x} {leaf7_1_eax:x} {xcr0:x}".format(
+            **self.registers
         )
 
 
@@ -110,33 +109,38 @@ _AVX512: Final = _AVX2 | frozenset(
     ]
 )
 
-# Leaves 1 and 7 from published dumps. Filled in by us: each max_leaf, XCR0 of Zen 3, leaf1_eax and leaf1_edx of Zen 5.
+# Leaves 1 and 7 from published dumps. Filled in by us: each max_leaf, XCR0 of Zen 3, leaf1_eax,
+# leaf1_edx and leaf7_1_eax of Zen 5, leaf7_1_eax of Sapphire Rapids.
 RECORDED: Final[dict[str, RecordedCpu]] = {
     "zen3": RecordedCpu(
         {
             "max_leaf": 0x10, "vendor": "AuthenticAMD", "leaf1_eax": 0x00A00F11, "leaf1_ecx": 0x7EF8320B,
-            "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0x219C97A9, "leaf7_ecx": 0x0040069C, "xcr0": 0x207,
+            "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0x219C97A9, "leaf7_ecx": 0x0040069C,
+            "leaf7_1_eax": 0, "xcr0": 0x207,
         },
         _AVX2 | {"sse4a", "misalignsse"},
     ),
     "zen5": RecordedCpu(
         {
             "max_leaf": 0x10, "vendor": "AuthenticAMD", "leaf1_eax": 0x00B40F40, "leaf1_ecx": 0xFED8320B,
-            "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0xF1BF97A9, "leaf7_ecx": 0x00405FCE, "xcr0": 0xE7,
+            "leaf1_edx": 0x178BFBFF, "leaf7_ebx": 0xF1BF97A9, "leaf7_ecx": 0x00405FCE,
+            "leaf7_1_eax": 0x30, "xcr0": 0xE7,
         },
         _AVX512 | {"sse4a", "misalignsse", "avx512_vp2intersect", "movdiri"},
     ),
     "sapphire_rapids": RecordedCpu(
         {
             "max_leaf": 0x20, "vendor": "GenuineIntel", "leaf1_eax": 0x000806F8, "leaf1_ecx": 0x7FFEFBFF,
-            "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0xF3BFBFFF, "leaf7_ecx": 0xFB417FFE, "xcr0": 0x602E7,
+            "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0xF3BFBFFF, "leaf7_ecx": 0xFB417FFE,
+            "leaf7_1_eax": 0x1C30, "xcr0": 0x602E7,
         },
         _AVX512 | {"avx512_fp16", "amx_bf16", "amx_tile", "amx_int8", "movdiri"},
     ),
     "no_avx": RecordedCpu(  # Nehalem
         {
             "max_leaf": 0x0B, "vendor": "GenuineIntel", "leaf1_eax": 0x000106A5, "leaf1_ecx": 0x0098E3BD,
-            "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0, "leaf7_ecx": 0, "xcr0": 0,
+            "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0, "leaf7_ecx": 0,
+            "leaf7_1_eax": 0, "xcr0": 0,
         },
         _SSE | {"constant_tsc", "nonstop_tsc", "rdtscp"},
     ),

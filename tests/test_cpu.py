@@ -21,6 +21,7 @@ from fastcksum.lab._build import features as _features
 # The names under which Linux shows the features that kernels of ours need.
 X86_FLAGS = {
     "sse2", "bmi2", "adx", "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni",
+    "avx_vnni",
 }  # fmt: skip
 ARM_FLAGS = {"asimd": "neon"}
 
@@ -34,27 +35,34 @@ ZEN5: dict[str, Any] = dict(RECORDED["zen5"].registers)
 # Leaves 1 and 7 from published dumps. Filled in by us: each max_leaf, XCR0 of Cascade Lake.
 CASCADE_LAKE: dict[str, Any] = {
     "max_leaf": 0x16, "vendor": "GenuineIntel", "leaf1_eax": 0x00050656, "leaf1_ecx": 0x7FFEFBFF,
-    "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0xD39FFFFB, "leaf7_ecx": 0x00000808, "xcr0": 0xFF,
+    "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0xD39FFFFB, "leaf7_ecx": 0x00000808,
+    "leaf7_1_eax": 0, "xcr0": 0xFF,
 }  # fmt: skip
 KNIGHTS_LANDING: dict[str, Any] = {
     "max_leaf": 0x0D, "vendor": "GenuineIntel", "leaf1_eax": 0x00050671, "leaf1_ecx": 0x7FF8F3BF,
-    "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0x1C0D23AB, "leaf7_ecx": 0x00000001, "xcr0": 0xE7,
+    "leaf1_edx": 0xBFEBFBFF, "leaf7_ebx": 0x1C0D23AB, "leaf7_ecx": 0x00000001,
+    "leaf7_1_eax": 0, "xcr0": 0xE7,
 }  # fmt: skip
 
 DECODED: dict[str, tuple[dict[str, Any], set[str], int]] = {
     "Zen 3": (MILAN, {*GENERAL, "avx2"}, 512),
-    "Zen 5": (ZEN5, {*AVX512_SERVER, "avx512_vnni"}, 512),
-    "Sapphire Rapids": (dict(RECORDED["sapphire_rapids"].registers), {*AVX512_SERVER, "avx512_vnni"}, 512),
+    "Zen 5": (ZEN5, {*AVX512_SERVER, "avx512_vnni", "avx_vnni"}, 512),
+    "Zen 5, AVX-512 switched off": (ZEN5 | {"xcr0": 0x7}, {*GENERAL, "avx2", "avx_vnni"}, 512),
+    "Sapphire Rapids": (
+        dict(RECORDED["sapphire_rapids"].registers),
+        {*AVX512_SERVER, "avx512_vnni", "avx_vnni"},
+        512,
+    ),
     "none of AVX": (dict(RECORDED["no_avx"].registers), {"sse2"}, 512),
     "Cascade Lake, where 512 bits lower the clock": (CASCADE_LAKE, {*AVX512_SERVER, "avx512_vnni"}, 256),
     "AVX-512F without BW": (KNIGHTS_LANDING, {*GENERAL, "avx2", "avx512f"}, 512),
     "AVX2, no OSXSAVE": (MILAN | {"leaf1_ecx": MILAN["leaf1_ecx"] & ~OSXSAVE}, GENERAL, 512),
     "AVX2, ymm not saved": (MILAN | {"xcr0": 0x3}, GENERAL, 512),
     "AVX-512, zmm not saved": (CASCADE_LAKE | {"xcr0": 0x7}, {*GENERAL, "avx2"}, 256),
-    "AVX-512, opmask not saved": (ZEN5 | {"xcr0": 0xC7}, {*GENERAL, "avx2"}, 512),
+    "AVX-512, opmask not saved": (ZEN5 | {"xcr0": 0xC7}, {*GENERAL, "avx2", "avx_vnni"}, 512),
     "a hypervisor hides AVX-512": (
         ZEN5 | {"leaf7_ebx": ZEN5["leaf7_ebx"] & ~AVX512_BITS, "leaf7_ecx": 0},
-        {*GENERAL, "avx2"},
+        {*GENERAL, "avx2", "avx_vnni"},
         512,
     ),
 }
@@ -146,7 +154,7 @@ def test_an_environment_that_does_not_read_changes_nothing(text: str) -> None:
     ("register", "bit", "lost"),
     [  # Intel SDM volume 2, CPUID, leaves 1 and 7
         ("leaf1_edx", 26, {"sse2"}),
-        ("leaf1_ecx", 28, AVX512_SERVER - GENERAL | {"avx512_vnni"}),
+        ("leaf1_ecx", 28, AVX512_SERVER - GENERAL | {"avx512_vnni", "avx_vnni"}),
         ("leaf7_ebx", 5, {"avx2"}),
         ("leaf7_ebx", 8, {"bmi2"}),
         ("leaf7_ebx", 16, AVX512_SERVER - GENERAL - {"avx2"} | {"avx512_vnni"}),
@@ -155,11 +163,12 @@ def test_an_environment_that_does_not_read_changes_nothing(text: str) -> None:
         ("leaf7_ebx", 30, {"avx512bw"}),
         ("leaf7_ebx", 31, {"avx512vl"}),
         ("leaf7_ecx", 11, {"avx512_vnni"}),
+        ("leaf7_1_eax", 4, {"avx_vnni"}),
     ],
 )
 def test_each_bit_is_the_one_of_the_manual(register: str, bit: int, lost: set[str]) -> None:
     features, _, _ = _core.decode_cpuid(ZEN5 | {register: ZEN5[register] & ~(1 << bit)})
-    assert set(features) == {*AVX512_SERVER, "avx512_vnni"} - lost
+    assert set(features) == {*AVX512_SERVER, "avx512_vnni", "avx_vnni"} - lost
 
 
 @pytest.mark.parametrize("field", sorted(MILAN))

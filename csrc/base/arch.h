@@ -53,6 +53,15 @@
 #define CKSUM_TARGET(features)
 #endif
 
+/* Whether the compiler knows the VEX-coded dot products (or their emulation does): gcc 11 and clang 12 brought them. */
+#if defined(CKSUM_EMULATE_X86)
+#define CKSUM_KNOWS_AVX_VNNI 1
+#elif defined(__clang__)
+#define CKSUM_KNOWS_AVX_VNNI (__clang_major__ >= 12)
+#else
+#define CKSUM_KNOWS_AVX_VNNI (__GNUC__ >= 11)
+#endif
+
 #define CKSUM_HIDDEN __attribute__((visibility("hidden")))
 #define CKSUM_INLINE static inline __attribute__((always_inline))
 #define CKSUM_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -72,7 +81,8 @@
     X(AVX512DQ, 6, "avx512dq")                                                                                         \
     X(AVX512VL, 7, "avx512vl")                                                                                         \
     X(AVX512VNNI, 8, "avx512_vnni")                                                                                    \
-    X(NEON, 9, "neon")
+    X(NEON, 9, "neon")                                                                                                 \
+    X(AVX_VNNI, 10, "avx_vnni")
 
 enum cksum_cpu_feature {
 #define CKSUM_CPU_FEATURE_BIT(id, bit, text) CKSUM_CPU_##id = 1u << (bit),

@@ -34,6 +34,8 @@
 #define LEAF7_EBX_AVX512BW (1u << 30)
 #define LEAF7_EBX_AVX512VL (1u << 31)
 #define LEAF7_ECX_AVX512VNNI (1u << 11)
+/* Leaf 7, subleaf 1; the largest subleaf is EAX of subleaf 0 */
+#define LEAF7_1_EAX_AVX_VNNI (1u << 4)
 /* XCR0: xmm and ymm for AVX; opmask, upper halves of zmm0-15, and zmm16-31 on top of them for AVX-512 */
 #define XCR0_AVX 0x06u
 #define XCR0_AVX512 0xe6u
@@ -47,8 +49,8 @@ static struct cksum_cpuid as_environment(struct cksum_cpuid here)
     const char *text = getenv("FASTCKSUM_CPUID");
     struct cksum_cpuid other = {0};
     unsigned long long xcr0 = 0;
-    if (text == NULL || sscanf(text, "%12s %x %x %x %x %x %llx", other.vendor, &other.leaf1_eax, &other.leaf1_ecx,
-                               &other.leaf1_edx, &other.leaf7_ebx, &other.leaf7_ecx, &xcr0) != 7) {
+    if (text == NULL || sscanf(text, "%12s %x %x %x %x %x %x %llx", other.vendor, &other.leaf1_eax, &other.leaf1_ecx,
+                               &other.leaf1_edx, &other.leaf7_ebx, &other.leaf7_ecx, &other.leaf7_1_eax, &xcr0) != 8) {
         return here;
     }
     other.max_leaf = here.max_leaf;
@@ -56,6 +58,7 @@ static struct cksum_cpuid as_environment(struct cksum_cpuid here)
     other.leaf1_edx &= here.leaf1_edx;
     other.leaf7_ebx &= here.leaf7_ebx;
     other.leaf7_ecx &= here.leaf7_ecx;
+    other.leaf7_1_eax &= here.leaf7_1_eax;
     other.xcr0 = xcr0 & here.xcr0;
     return other;
 }
@@ -74,7 +77,11 @@ struct cksum_cpuid cksum_cpu_read(void)
         __cpuid(1, cpuid.leaf1_eax, ebx, cpuid.leaf1_ecx, cpuid.leaf1_edx);
     }
     if (cpuid.max_leaf >= 7) {
-        __cpuid_count(7, 0, eax, cpuid.leaf7_ebx, cpuid.leaf7_ecx, edx);
+        uint32_t max_subleaf;
+        __cpuid_count(7, 0, max_subleaf, cpuid.leaf7_ebx, cpuid.leaf7_ecx, edx);
+        if (max_subleaf >= 1) {
+            __cpuid_count(7, 1, cpuid.leaf7_1_eax, ebx, ecx, edx);
+        }
     }
     if (cpuid.leaf1_ecx & LEAF1_ECX_OSXSAVE) {
         uint32_t low, high;
@@ -97,6 +104,7 @@ uint32_t cksum_cpu_decode(const struct cksum_cpuid *cpuid)
     can |= cpuid->leaf7_ebx & LEAF7_EBX_ADX ? CKSUM_CPU_ADX : 0;
     if (ymm) {
         can |= cpuid->leaf7_ebx & LEAF7_EBX_AVX2 ? CKSUM_CPU_AVX2 : 0;
+        can |= cpuid->leaf7_1_eax & LEAF7_1_EAX_AVX_VNNI ? CKSUM_CPU_AVX_VNNI : 0;
     }
     if (zmm) {
         can |= CKSUM_CPU_AVX512F;

@@ -10,7 +10,7 @@
 
 #include "base/arch.h"
 
-/* What CPUID and XGETBV say. A leaf above the maximum is all zero; xcr0 is 0 where XGETBV may not be executed. */
+/* What CPUID and XGETBV say. A leaf or subleaf above the maximum is 0, xcr0 too where XGETBV may not be executed. */
 struct cksum_cpuid {
     uint32_t max_leaf;
     char vendor[13];
@@ -19,12 +19,14 @@ struct cksum_cpuid {
     uint32_t leaf1_edx;
     uint32_t leaf7_ebx;
     uint32_t leaf7_ecx;
+    uint32_t leaf7_1_eax;
     uint64_t xcr0;
 };
 
 /*
  * Reads the registers of the running CPU. All zero where there is no CPUID. The environment may name another CPU, for
- * tests: FASTCKSUM_CPUID="vendor leaf1_eax leaf1_ecx leaf1_edx leaf7_ebx leaf7_ecx xcr0", in hexadecimal.
+ * tests: FASTCKSUM_CPUID="vendor leaf1_eax leaf1_ecx leaf1_edx leaf7_ebx leaf7_ecx leaf7_1_eax xcr0", in
+ * hexadecimal.
  */
 CKSUM_HIDDEN struct cksum_cpuid cksum_cpu_read(void);
 

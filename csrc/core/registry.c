@@ -42,8 +42,8 @@ const struct cksum_kernel *cksum_registry_find(const char *name)
 /* What runs on any machine where the vector intrinsics are emulated (tests only). */
 #if defined(CKSUM_EMULATE_X86)
 #define EMULATED                                                                                                       \
-    (CKSUM_CPU_SSE2 | CKSUM_CPU_AVX2 | CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW | CKSUM_CPU_AVX512DQ |                   \
-     CKSUM_CPU_AVX512VL | CKSUM_CPU_AVX512VNNI | (CKSUM_X86_64 ? 0u : CKSUM_CPU_BMI2))
+    (CKSUM_CPU_SSE2 | CKSUM_CPU_AVX2 | CKSUM_CPU_AVX_VNNI | CKSUM_CPU_AVX512F | CKSUM_CPU_AVX512BW |                   \
+     CKSUM_CPU_AVX512DQ | CKSUM_CPU_AVX512VL | CKSUM_CPU_AVX512VNNI | (CKSUM_X86_64 ? 0u : CKSUM_CPU_BMI2))
 #else
 #define EMULATED 0u
 #endif

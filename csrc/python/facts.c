@@ -47,10 +47,11 @@ static PyObject *decoded(const struct cksum_cpuid *cpuid)
 PyObject *core_cpu_facts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     const struct cksum_cpuid c = cksum_cpu_read();
-    return Py_BuildValue("{sN sI s{sI ss sI sI sI sI sI sK}}", "features", core_feature_names(cksum_cpu_can()),
+    return Py_BuildValue("{sN sI s{sI ss sI sI sI sI sI sI sK}}", "features", core_feature_names(cksum_cpu_can()),
                          "max_vector_bits", cksum_cpu_should(), "registers", "max_leaf", c.max_leaf, "vendor", c.vendor,
                          "leaf1_eax", c.leaf1_eax, "leaf1_ecx", c.leaf1_ecx, "leaf1_edx", c.leaf1_edx, "leaf7_ebx",
-                         c.leaf7_ebx, "leaf7_ecx", c.leaf7_ecx, "xcr0", (unsigned long long)c.xcr0);
+                         c.leaf7_ebx, "leaf7_ecx", c.leaf7_ecx, "leaf7_1_eax", c.leaf7_1_eax, "xcr0",
+                         (unsigned long long)c.xcr0);
 }
 
 PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
@@ -58,15 +59,15 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
     struct cksum_cpuid c = {0};
     const char *vendor;
     unsigned long long xcr0;
-    static char *names[] = {"max_leaf",  "vendor",    "leaf1_eax", "leaf1_ecx", "leaf1_edx",
-                            "leaf7_ebx", "leaf7_ecx", "xcr0",      NULL};
+    static char *names[] = {"max_leaf",  "vendor",    "leaf1_eax",   "leaf1_ecx", "leaf1_edx",
+                            "leaf7_ebx", "leaf7_ecx", "leaf7_1_eax", "xcr0",      NULL};
     PyObject *empty = PyTuple_New(0);
     if (empty == NULL) {
         return NULL;
     }
-    const int parsed =
-        PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIK:decode_cpuid", names, &c.max_leaf, &vendor,
-                                    &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx, &c.leaf7_ecx, &xcr0);
+    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIIK:decode_cpuid", names, &c.max_leaf,
+                                                   &vendor, &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx,
+                                                   &c.leaf7_ecx, &c.leaf7_1_eax, &xcr0);
     Py_DECREF(empty);
     if (!parsed) {
         return NULL;

@@ -2,10 +2,10 @@
  * What cpu.c makes of the registers of CPUs that are not here, and of hypervisors and systems that hide things.
  *
  * Not whole recordings of single machines. Taken from published dumps: leaf 1 (EAX, ECX, EDX) and leaf 7 of Milan,
- * Cascade Lake and Knights Landing (leaf 7 ECX of the last from another dump), XCR0 of Knights Landing; of Zen 5, leaf 1
- * ECX, leaf 7 EBX and XCR0 from one virtual machine, leaf 7 ECX from another dump. Filled in by us: every max_leaf, XCR0
- * of Milan and Cascade Lake, EAX and EDX of Zen 5's leaf 1. The Core 2 entry is filled in as a whole. The other entries
- * are these with something changed, which the name says.
+ * Cascade Lake and Knights Landing (leaf 7 ECX of the last from another dump), XCR0 of Knights Landing; of Zen 5, leaf
+ * 1 ECX, leaf 7 EBX and XCR0 from one virtual machine, leaf 7 ECX from another dump. Filled in by us: every max_leaf,
+ * XCR0 of Milan and Cascade Lake, EAX and EDX of Zen 5's leaf 1, subleaf 1 of its leaf 7, and all of Alder Lake and
+ * Core 2. The other entries are these with something changed, which the name says.
  */
 #include "base/cpu.h"
 
@@ -22,13 +22,18 @@
     .leaf1_edx = 0x178bfbff, .leaf7_ebx = 0x219c97a9, .leaf7_ecx = 0x0040069c, .xcr0 = 0x207
 #define ZEN5                                                                                                           \
     .max_leaf = 0x10, .vendor = "AuthenticAMD", .leaf1_eax = 0x00b40f40, .leaf1_ecx = 0xfed8320b,                      \
-    .leaf1_edx = 0x178bfbff, .leaf7_ebx = 0xf1bf97a9, .leaf7_ecx = 0x00405fce, .xcr0 = 0xe7
+    .leaf1_edx = 0x178bfbff, .leaf7_ebx = 0xf1bf97a9, .leaf7_ecx = 0x00405fce, .leaf7_1_eax = 0x30, .xcr0 = 0xe7
 #define CASCADE_LAKE                                                                                                   \
     .max_leaf = 0x16, .vendor = "GenuineIntel", .leaf1_eax = 0x00050656, .leaf1_ecx = 0x7ffefbff,                      \
     .leaf1_edx = 0xbfebfbff, .leaf7_ebx = 0xd39ffffb, .leaf7_ecx = 0x00000808, .xcr0 = 0xff
 #define KNIGHTS_LANDING                                                                                                \
     .max_leaf = 0x0d, .vendor = "GenuineIntel", .leaf1_eax = 0x00050671, .leaf1_ecx = 0x7ff8f3bf,                      \
     .leaf1_edx = 0xbfebfbff, .leaf7_ebx = 0x1c0d23ab, .leaf7_ecx = 0x00000001, .xcr0 = 0xe7
+
+#define ALDER_LAKE                                                                                                     \
+    .max_leaf = 0x20, .vendor = "GenuineIntel", .leaf1_eax = 0x00090672, .leaf1_ecx = 0x7ffafbff,                      \
+    .leaf1_edx = 0xbfebfbff, .leaf7_ebx = 0x239ca7eb, .leaf7_ecx = 0x98c027ac, .leaf7_1_eax = 0x00400810,              \
+    .xcr0 = 0x207
 
 #define GENERAL (CKSUM_CPU_SSE2 | CKSUM_CPU_BMI2 | CKSUM_CPU_ADX)
 #define UP_TO_AVX2 (GENERAL | CKSUM_CPU_AVX2)
@@ -47,7 +52,15 @@ struct recorded {
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct recorded cpus[] = {
     {"Zen 3 (EPYC Milan)", {MILAN}, UP_TO_AVX2, 512, 256, 256},
-    {"Zen 5 (composed)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 512, 256, 512},
+    {"Zen 5 (composed)", {ZEN5}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI | CKSUM_CPU_AVX_VNNI, 512, 256, 512},
+    {"Alder Lake", {ALDER_LAKE}, UP_TO_AVX2 | CKSUM_CPU_AVX_VNNI, 512, 256, 256},
+    {"Zen 5, AVX-512 switched off: the system saves ymm only",
+     {ZEN5, .xcr0 = 0x7},
+     UP_TO_AVX2 | CKSUM_CPU_AVX_VNNI,
+     512,
+     256,
+     256},
+    {"AVX-VNNI, the system saves xmm only", {ALDER_LAKE, .xcr0 = 0x3}, GENERAL, 512, 0, 128},
     {"Cascade Lake", {CASCADE_LAKE}, AVX512_SERVER | CKSUM_CPU_AVX512VNNI, 256, 256, 256},
     {"Skylake-X: Cascade Lake without VNNI",
      {CASCADE_LAKE, .leaf1_eax = 0x00050654, .leaf7_ecx = 0x8},
@@ -111,7 +124,7 @@ static const struct recorded cpus[] = {
      256},
     {"hypervisor hides AVX512F and forgets the rest",
      {ZEN5, .leaf7_ebx = 0xf1bf97a9 & ~0x00010000u},
-     UP_TO_AVX2,
+     UP_TO_AVX2 | CKSUM_CPU_AVX_VNNI,
      512,
      256,
      256},
@@ -159,7 +172,7 @@ static void test_bits(void)
         uint32_t lost;
     } bits[] = {
         {&cpuid.leaf1_edx, 26, CKSUM_CPU_SSE2},
-        {&cpuid.leaf1_ecx, 28, CKSUM_CPU_AVX2 | avx512},
+        {&cpuid.leaf1_ecx, 28, CKSUM_CPU_AVX2 | CKSUM_CPU_AVX_VNNI | avx512},
         {&cpuid.leaf7_ebx, 5, CKSUM_CPU_AVX2},
         {&cpuid.leaf7_ebx, 8, CKSUM_CPU_BMI2},
         {&cpuid.leaf7_ebx, 16, avx512},
@@ -168,11 +181,13 @@ static void test_bits(void)
         {&cpuid.leaf7_ebx, 30, CKSUM_CPU_AVX512BW},
         {&cpuid.leaf7_ebx, 31, CKSUM_CPU_AVX512VL},
         {&cpuid.leaf7_ecx, 11, CKSUM_CPU_AVX512VNNI},
+        {&cpuid.leaf7_1_eax, 4, CKSUM_CPU_AVX_VNNI},
     };
     for (unsigned i = 0; i < sizeof bits / sizeof bits[0]; i++) {
         const uint32_t mask = 1u << bits[i].bit;
         *bits[i].field &= ~mask;
-        const uint32_t can = cksum_cpu_decode(&cpuid), expected = (UP_TO_AVX2 | avx512) & ~bits[i].lost;
+        const uint32_t can = cksum_cpu_decode(&cpuid),
+                       expected = (UP_TO_AVX2 | CKSUM_CPU_AVX_VNNI | avx512) & ~bits[i].lost;
         CHECK(can == expected, "bit %u (entry %u) cleared: features 0x%x, expected 0x%x", bits[i].bit, i, can,
               expected);
         *bits[i].field |= mask;

@@ -55,5 +55,7 @@ EMULATED_MASKED_LOAD(emulated_512, __m512i, uint64_t, simde_mm512_loadu_si512(by
 #define _mm_maskz_loadu_epi8(mask, p) emulated_128(mask, p)
 #define _mm256_maskz_loadu_epi8(mask, p) emulated_256(mask, p)
 #define _mm512_maskz_loadu_epi8(mask, p) emulated_512(mask, p)
+/* The VEX-coded dot product, which SIMDe does not name, is the same operation. */
+#define _mm256_dpwssd_avx_epi32(acc, a, b) simde_mm256_dpwssd_epi32(acc, a, b)
 
 #endif
