@@ -1,6 +1,8 @@
 /* update.c: update_checksum: the checksum after a change, by the RFC's equation. */
 #include "python/fast.h"
 
+#include "core/update.h"
+
 /* One side of a change: bytes, or the network-order bytes of an integer. */
 struct side {
     Py_buffer view; /* view.obj is NULL for an integer */
@@ -78,27 +80,6 @@ static int take_sides(PyObject *const *objects, struct side sides[2])
     return 0;
 }
 
-static bool all_ones(const struct side *side)
-{
-    for (size_t i = 0; i < side->length; i++) {
-        if (side->bytes[i] != 0xff) {
-            return false;
-        }
-    }
-    return side->length % 2 == 0; /* an odd last byte stands in a word with a zero byte */
-}
-
-/* RFC 1624 equation 3, HC' = ~(~HC + ~m + m'), on host words; every word of a longer change adds its own ~m and m'. */
-static uint16_t equation_3(uint16_t checksum, const struct side *old, uint16_t old_sum, uint16_t new_sum)
-{
-    const uint32_t total = (uint32_t)(uint16_t)~checksum + (uint16_t)~old_sum + new_sum;
-    uint16_t sum = cksum_fold32(total);
-    if (sum == 0 && !all_ones(old)) {
-        sum = 0xffff; /* some ~m is not 0, so neither is the sum: ~old_sum is only their other zero */
-    }
-    return (uint16_t)~sum;
-}
-
 /* The three flags of update_checksum. 0, or -1 with TypeError set. */
 static int take_flags(PyObject *const *values, PyObject *names, int flags[3])
 {
@@ -146,17 +127,15 @@ PyObject *core_update_checksum(PyObject *module, PyObject *const *args, Py_ssize
         result = PyLong_FromSize_t(checksum);
         goto done;
     }
-    uint16_t old_sum = core_sum_bytes(kernel, sides[0].bytes, sides[0].length, 0);
-    uint16_t new_sum = core_sum_bytes(kernel, sides[1].bytes, sides[1].length, 0);
-    if (odd) {
-        old_sum = cksum_swap16(old_sum);
-        new_sum = cksum_swap16(new_sum);
-    }
-    uint16_t updated = equation_3(cksum_host_order16((uint16_t)checksum), &sides[0], old_sum, new_sum);
-    if (updated == 0 && (udp || (full_sum_zero && new_sum == 0))) {
-        updated = 0xffff;
-    }
-    result = PyLong_FromLong(cksum_host_order16(updated));
+    const struct cksum_change change = {
+        .old_sum = core_sum_bytes(kernel, sides[0].bytes, sides[0].length, 0),
+        .new_sum = core_sum_bytes(kernel, sides[1].bytes, sides[1].length, 0),
+        .old_all_ones = cksum_all_ones(sides[0].bytes, sides[0].length),
+        .odd = odd,
+        .udp = udp,
+        .full_sum_zero = full_sum_zero,
+    };
+    result = PyLong_FromLong(cksum_updated((uint16_t)checksum, &change));
 done:
     for (int i = 0; i < 2; i++) {
         if (sides[i].view.obj != NULL) {
