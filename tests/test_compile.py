@@ -17,6 +17,7 @@ from recorded_cpus import RECORDED
 
 import fastcksum
 from fastcksum import _core, kernels, lab, raw_cksum
+from fastcksum.lab._build import admission, command, unit
 from fastcksum.lab._build import assembly as _assembly
 from fastcksum.lab._build import c_source as _c_source
 from fastcksum.lab._build import compiler as _compile
@@ -152,7 +153,7 @@ def test_code_is_told_by_its_hash() -> None:
 
 def test_the_code_is_that_of_the_object_file(tmp_path: Path) -> None:
     kernel = lab.compile_kernel(GOOD)
-    text = "\n".join(["#define CKSUM_KERNEL_VISIBILITY", *_compile._opening("good", SIZE_T), GOOD])
+    text = "\n".join(["#define CKSUM_KERNEL_VISIBILITY", *unit._opening("good", SIZE_T), GOOD])
     (tmp_path / "unit.c").write_text(text)
     subprocess.run(["gcc", "-O3", "-fPIC", "-c", "unit.c"], cwd=tmp_path, check=True)
     subprocess.run(
@@ -167,7 +168,7 @@ def test_the_same_build_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) ->
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_compile, "_try", never)
+    monkeypatch.setattr(_compile, "try_out", never)
     assert lab.compile_kernel(GOOD) is first
     with pytest.raises(AssertionError):
         lab.compile_kernel(GOOD, max_len=99)
@@ -246,7 +247,7 @@ def test_sources_are_found_inside_an_installed_package(tmp_path: Path) -> None:
     package = Path(fastcksum.__file__).parent
     installed = tmp_path / "site" / "fastcksum"
     shutil.copytree(package, installed, ignore=shutil.ignore_patterns("_csrc", "__pycache__"))
-    shutil.copytree(_compile.source_root(), installed / "_csrc")
+    shutil.copytree(unit.source_root(), installed / "_csrc")
     code = textwrap.dedent(
         """
         from fastcksum import lab, raw_cksum
@@ -275,7 +276,7 @@ def test_sources_are_found_inside_an_installed_package(tmp_path: Path) -> None:
 
 
 def test_missing_sources_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "fastcksum" / "lab" / "_build" / "compiler.py"))
+    monkeypatch.setattr(unit, "__file__", str(tmp_path / "fastcksum" / "lab" / "_build" / "unit.py"))
     with pytest.raises(
         lab.CompileError, match=r"the C sources are missing beside .*: install fastcksum again"
     ):
@@ -520,14 +521,14 @@ def test_a_function_that_dies_takes_nothing_with_it(body: str, words: str) -> No
 
 
 def test_a_function_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compile, "CPU_SECONDS", 1)
+    monkeypatch.setattr(admission, "CPU_SECONDS", 1)
     body = "for (volatile int i = 0;; i++) { } return len;"
     with pytest.raises(ValueError, match=r"dies of SIGXCPU .*did not come to an end within 1 s of CPU time"):
         lab.compile_kernel(function(body))
 
 
 def test_a_function_that_sleeps_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compile, "WALL_SECONDS", 1)
+    monkeypatch.setattr(admission, "WALL_SECONDS", 1)
     with pytest.raises(ValueError, match="did not end within 1 s: it sleeps or waits"):
         lab.compile_kernel("#include <unistd.h>\n" + function("for (;;) pause(); return len;"))
 
@@ -653,7 +654,7 @@ def test_a_kernel_of_ours_says_its_own_limit() -> None:
     ],
 )
 def test_versions(text: str, name: str) -> None:
-    assert _compile.parse_version(text, "cc-name") == name
+    assert command.parse_version(text, "cc-name") == name
 
 
 def test_comments_strings_and_directives_are_no_code() -> None:
@@ -769,11 +770,11 @@ def test_what_the_flags_ask_for_and_the_cpu_lacks_is_never_executed(monkeypatch:
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_compile, "_try", never)
+    monkeypatch.setattr(_compile, "try_out", never)
     monkeypatch.setattr(_core, "load_kernel", never)
     monkeypatch.setattr(_features, "features_here", lambda: frozenset({"pni", "ssse3"}))
     with pytest.raises(
-        _compile.KernelError, match=r"'good' was built for .*avx2, .*which this CPU lacks: it is not run"
+        admission.KernelError, match=r"'good' was built for .*avx2, .*which this CPU lacks: it is not run"
     ):
         lab.compile_kernel(GOOD, flags=("-O3", "-mavx2"))
     built = _compile.build(GOOD, flags=("-O3", "-march=x86-64-v3"))
@@ -816,7 +817,7 @@ def test_features_are_those_that_every_cpu_has() -> None:
 def test_each_recorded_cpu_lacks_what_x86_64_v4_asks_for_and_it_has_not(cpu: str, lacks: str) -> None:
     avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"]
     expected = [name for word in lacks.split() for name in (avx512 if word == "avx512" else [word])]
-    macros = _compile._macros(("gcc",), ("-march=x86-64-v4",))
+    macros = command.macros(("gcc",), ("-march=x86-64-v4",))
     assert _features.missing(macros, RECORDED[cpu].flags) == tuple(sorted(expected))
 
 

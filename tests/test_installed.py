@@ -17,6 +17,8 @@ import fastcksum
 from fastcksum import lab, raw_cksum
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import packages as _installed
+from fastcksum.lab._build import unit
+from fastcksum.lab._build.admission import KernelError
 from fastcksum.lab._build.packages import dpdk_test, installed, not_installed
 
 DATA = Path(__file__).parent / "data"
@@ -141,11 +143,11 @@ def test_beyond_its_limit_a_librarys_sum_is_wrong(function: str, shortest: int, 
 @needs_gcc
 @pytest.mark.needs_tool("libdumbnet-dev")
 def test_below_two_bytes_libdumbnet_reads_what_it_was_not_given() -> None:
-    adapter = (_compile.source_root() / "adapters" / "libdumbnet.c").read_text()
+    adapter = (unit.source_root() / "adapters" / "libdumbnet.c").read_text()
     assert ".min_len = 2" in adapter
     for shortest in (0, 1):
         text = adapter.replace(".min_len = 2", f".min_len = {shortest}")
-        with pytest.raises(_compile.KernelError, match=r"dies of SIGSEGV at a length of at most|is wrong at"):
+        with pytest.raises(KernelError, match=r"dies of SIGSEGV at a length of at most|is wrong at"):
             lab.compile_kernel(text, flags=("-O3", "-ldumbnet"))
 
 
@@ -225,7 +227,7 @@ def test_a_missing_compiler_is_not_a_missing_package() -> None:
 
 
 def test_every_adapter_has_its_package() -> None:
-    folder = _compile.source_root() / "adapters"
+    folder = unit.source_root() / "adapters"
     names = {path.name for path in folder.glob("*.c")} - {"callgrind_driver.c"}
     assert names == {package.adapter for package in _installed.PACKAGES}
 

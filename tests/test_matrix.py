@@ -18,6 +18,7 @@ from fastcksum import cli, lab
 from fastcksum.lab import _matrix
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import features as _features
+from fastcksum.lab._build.command import compiler_version
 from fastcksum.lab._build.ziglang import ziglang_clang
 from fastcksum.lab._matrix import Matrix, matrix
 
@@ -57,7 +58,7 @@ def test_there_is_a_row_for_each_build_in_the_order_asked(grid: Matrix) -> None:
     assert keys[0] == ("dpdk_before", "-O2", "x86-64", False)
     assert keys[1] == ("dpdk_before", "-O2", "x86-64", True)
     assert keys[-1] == ("dpdk_after", "-O3 -flto", "no-such-cpu", True)
-    assert {row.compiler for row in grid.table()} == {_compile.compiler_version(("gcc",))}
+    assert {row.compiler for row in grid.table()} == {compiler_version(("gcc",))}
 
 
 def test_gcc_vectorises_both_forms_with_o3_only(grid: Matrix) -> None:
@@ -336,7 +337,7 @@ def test_compile_checks_times_and_shows(patch: Path, capsys: pytest.CaptureFixtu
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[-1] == "patch.c: the sums of all 2 builds that ran are right"
-    assert f"### patch.c, {_compile.compiler_version(('gcc',))}" in lines
+    assert f"### patch.c, {compiler_version(('gcc',))}" in lines
     assert [line.split()[:5] for line in lines if line.startswith("-O3 -g")] == [
         ["-O3", "-g", "-", "-", "128"]
     ]

@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._bench.cells import DPDK_SIZES, IMIX
-from ._build.compiler import CompiledKernel, CompileError, KernelError, compile_kernel, kernel_source
+from ._build.admission import KernelError
+from ._build.command import CompileError
+from ._build.compiler import CompiledKernel, compile_kernel
 from ._build.packages import dpdk_test, installed, not_installed
+from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
 from ._compare import Comparison, Ratio, compare
 from ._machine.counters import Counters, Counts, count

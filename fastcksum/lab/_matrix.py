@@ -19,17 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Ty
 
 from fastcksum._progress import Progress, reporting
 
-from ._build.compiler import (
-    Built,
-    CompiledKernel,
-    CompileError,
-    KernelError,
-    admit,
-    build,
-    compiler_version,
-    compilers_on_path,
-    kernel_source,
-)
+from ._build.admission import KernelError
+from ._build.command import CompileError, compiler_version, compilers_on_path
+from ._build.compiler import Built, CompiledKernel, admit, build
+from ._build.unit import kernel_source
 from ._machine.facts import Host, host, labelled_lines, tick_name
 from ._sweep import OVERHEAD, Sweep, sweep
 

@@ -27,7 +27,7 @@ from ._bench import job as _job
 from ._bench.cells import IMIX, MODES, RANDOM_OFFSET, Cell, Lengths, longest
 from ._bench.job import Job, Link
 from ._bench.placement import SLOTS, links_of
-from ._build.compiler import CompileError
+from ._build.command import CompileError
 from ._machine.facts import Host, host, labelled_lines, tick_name
 from ._sweep import (
     OVERHEAD,

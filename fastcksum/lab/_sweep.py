@@ -33,7 +33,7 @@ from ._bench.cells import (
 )
 from ._bench.job import MARGIN, Job, Link
 from ._bench.placement import SLOTS, links_of
-from ._build.compiler import CompileError
+from ._build.command import CompileError
 from ._figures import report as _report
 from ._figures import stats as _stats
 from ._machine.facts import Host, host, timer_facts

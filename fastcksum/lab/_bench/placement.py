@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
-from fastcksum.lab._build.compiler import CompiledKernel, compile_kernel, kernel_source, relink
+from fastcksum.lab._build.compiler import CompiledKernel, compile_kernel, relink
+from fastcksum.lab._build.unit import kernel_source
 
 from .job import Link
 

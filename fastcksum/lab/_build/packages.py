@@ -16,20 +16,16 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .compiler import (
-    CompiledKernel,
-    CompileError,
-    KernelError,
-    compile_kernel,
-    compiler_version,
-    preprocess,
-    source_root,
-)
-from fastcksum.lab._mail.dpdk_table import TableReader
-from fastcksum.lab._bench.job import best_processor
-from fastcksum.lab._mail.text import lines
 from fastcksum._progress import Progress, reporting
+from fastcksum.lab._bench.job import best_processor
+from fastcksum.lab._mail.dpdk_table import TableReader
+from fastcksum.lab._mail.text import lines
 from fastcksum.lab._sweep import check_count
+
+from .admission import KernelError
+from .command import CompileError, compiler_version, preprocess
+from .compiler import CompiledKernel, compile_kernel
+from .unit import source_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

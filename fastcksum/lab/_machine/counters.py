@@ -28,7 +28,9 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
-from fastcksum.lab._build.compiler import CompileError, compile_kernel, kernel_source, source_root
+from fastcksum.lab._build.command import CompileError
+from fastcksum.lab._build.compiler import compile_kernel
+from fastcksum.lab._build.unit import kernel_source, source_root
 
 from .facts import host
 

@@ -1,0 +1,92 @@
+"""A kernel is tried in a process of its own before it is loaded here: what crashes or hangs takes nothing with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .command import CompileError
+
+if TYPE_CHECKING:
+    from .unit import Unit
+
+# The trial of an unoptimised byte loop takes about 2 s of CPU time; the wall clock only ends what sleeps.
+
+CPU_SECONDS = 60
+WALL_SECONDS = 600
+
+
+class KernelError(ValueError):
+    """A function that was compiled can't be used: it crashes, hangs or gives a wrong sum, or this CPU can't run it."""
+
+
+def try_out(path: Path, unit: Unit) -> None:
+    """Lets another process compare the kernel with the reference. KernelError if it is wrong, crashes or hangs."""
+    script = Path(__file__).with_name("trial.py")
+    package_home = str(Path(__file__).resolve().parents[3])
+    paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
+    command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise KernelError(
+            f"'{unit.symbol}' did not end within {WALL_SECONDS} s: it sleeps or waits"
+        ) from None
+    _judge(unit.symbol, done.returncode, done.stdout, done.stderr)
+
+
+def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
+    """KernelError unless the trial said that the kernel is right, or that there is nothing to be right about."""
+    messages = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    verdict: dict[str, Any] = messages[-1] if messages else {}
+    if status < 0:
+        raise KernelError(_words_for_death(symbol, -status, verdict.get("at")))
+    if status != 0:
+        raise KernelError(f"'{symbol}' could not be tried:\n{complaint.strip()}")
+    if "error" in verdict:
+        raise CompileError(f"'{symbol}' can't be loaded: {verdict['error']}")
+    if "wrong" in verdict:
+        raise KernelError(_words_for_wrong(symbol, verdict["wrong"]))
+    if "right" not in verdict and "unfit" not in verdict:
+        raise KernelError(f"'{symbol}' ended the process in which it was tried, with status 0")
+
+
+def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:
+    words = (
+        f"'{symbol}' is wrong at {wrong['length']} bytes, offset {wrong['offset']} (data: {wrong['fill']}, start value "
+        f"{wrong['start']:#x}): it gives {wrong['got']:#06x}, right is {wrong['expected']:#06x}"
+    )
+    if "right" in wrong:
+        words += f"; it was right up to {wrong['right']} bytes: if its sum wraps beyond, say max_len={wrong['right']}"
+    return words
+
+
+def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str:
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    where = "while it was loaded"
+    if at is not None:
+        length = f"{at['length']} bytes" if "length" in at else f"a length of at most {at['longest']} bytes"
+        where = f"at {length}, offset {at['offset']} (data: {at['fill']}, start value {at['start']:#x})"
+    reasons = {
+        "SIGXCPU": f"it did not come to an end within {CPU_SECONDS} s of CPU time",
+        "SIGKILL": f"it did not come to an end within {CPU_SECONDS} s of CPU time, or the system was out of memory",
+        "SIGILL": "the flags ask for instructions that this CPU doesn't have",
+        "SIGSEGV": "it reads or writes outside of the buffer",
+        "SIGBUS": "it reads or writes outside of the buffer",
+    }
+    reason = reasons.get(name)
+    return f"'{symbol}' dies of {name} {where}" + (f": {reason}" if reason else "")
