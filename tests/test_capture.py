@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fixture_packets
 import make_fixtures as make
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ from fastcksum.packets import LAYERS, STATUSES, verify_packet
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FILES = make.captures()
-CAPTURED = make.captured()
+FILES = fixture_packets.captures()
+CAPTURED = fixture_packets.captured()
 ALL = CAPTURED["all.pcapng"]
 
 
@@ -64,8 +65,8 @@ def test_the_captures_are_what_the_script_makes() -> None:
     assert {path.name for path in CAPTURES.iterdir()} == {*FILES, "verdicts.txt"}
     for name, data in FILES.items():
         unpack = gzip.decompress if name.endswith(".gz") else bytes  # compressors differ
-        assert unpack((CAPTURES / name).read_bytes()) == unpack(data), "run  python tests/make_fixtures.py"
-    assert (CAPTURES / "verdicts.txt").read_text(encoding="ascii") == make.verdicts()
+        assert unpack((CAPTURES / name).read_bytes()) == unpack(data), "run  python tests/fixture_packets.py"
+    assert (CAPTURES / "verdicts.txt").read_text(encoding="ascii") == fixture_packets.verdicts()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -203,7 +204,7 @@ def zstd(data: bytes) -> bytes:
 @pytest.mark.parametrize("name", ["some.pcap", "some.pcap.gz", "some.pcap.zst"])
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
 def test_compressed(write: Callable[..., str], name: str, compress: Callable[[bytes], bytes]) -> None:
-    data = make.pcapng(ALL * 20)
+    data = fixture_packets.pcapng(ALL * 20)
     two = compress(data[:5000]) + compress(data[5000:])
     for packed in (compress(data), two, two + bytes(100_000)):
         path = write(packed, name)
@@ -362,7 +363,7 @@ def test_compressed_data_that_ends_too_early_or_is_damaged(write: Callable[..., 
 def test_every_prefix(write: Callable[..., str], name: str) -> None:
     """Cut at each byte: the packets before the cut, one warning, never an exception (the C tests cut larger files)."""
     some = CAPTURED.get(name, ALL[::25])
-    data = FILES.get(name) or make.pcapng(some)
+    data = FILES.get(name) or fixture_packets.pcapng(some)
     whole = verify(write(data))
     rows_of_packet = [[row for row in whole.rows if row.packet == i] for i in range(whole.packets)]
     for length in range(4, len(data)):

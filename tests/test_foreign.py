@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fixture_packets
 import make_fixtures as make
 import pytest
 from make_fixtures import CAPTURES, Net4, Net6
@@ -268,10 +269,10 @@ OWN_DIFFERENCES = {
 
 
 @pytest.mark.needs_tool("tshark")
-@pytest.mark.parametrize("name", [name for name in make.captured() if not name.endswith(".gz")])
+@pytest.mark.parametrize("name", [name for name in fixture_packets.captured() if not name.endswith(".gz")])
 def test_tshark_agrees_on_our_own(name: str) -> None:
     packets, agreed, differences = against_tshark(CAPTURES / name)
-    some = make.captured()[name]
+    some = fixture_packets.captured()[name]
     assert packets == len(some)
     assert agreed > len(some) // 2
     named = {some[difference.packet].name for difference in differences}
@@ -359,7 +360,7 @@ def test_where_dpkt_is_wrong() -> None:
     assert checksum(b"".join(pieces)) == 0xCD47
     assert dpkt.dpkt.in_cksum_done(total) in {0x56BE, 0xCD47}  # an odd piece is padded each time
 
-    right = next(packet for packet in make.packets() if packet.name == "udp6-ffff-is-right")
+    right = next(packet for packet in fixture_packets.packets() if packet.name == "udp6-ffff-is-right")
     segment = right.data[54:]
     assert transport_checksum(right.data, link="ethernet") == 0xFFFF
     datagram = dpkt.udp.UDP(segment)

@@ -1,4 +1,4 @@
-"""fastcksum.packets: the packets of make_fixtures.py, lengths that lie, cuts at every byte, filling in, and errors."""
+"""fastcksum.packets: the packets of fixture_packets.py, lengths that lie, cuts at every byte, filling in, and errors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import fixture_packets
 import make_fixtures as make
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from fastcksum.packets import (
     verify_packet,
 )
 
-PACKETS = make.packets()
+PACKETS = fixture_packets.packets()
 TRANSPORTS = {"tcp", "udp", "udplite", "icmp", "icmpv6", "dccp"}
 each_packet = pytest.mark.parametrize("packet", PACKETS, ids=lambda packet: packet.name)
 each_whole_packet = pytest.mark.parametrize(  # the length on the wire of the others is known to captures only
