@@ -114,7 +114,7 @@ def _ethernet_ipv4(to: _List) -> None:
         add(f"vrrp2-{fault}", vrrp(replace(net, dst="224.0.0.18"), 2, fault))
         add(f"vrrp3-{fault}", vrrp(replace(net, dst="224.0.0.18"), 3, fault))
         add(f"gre-{fault}", gre(net, tcp(Net4("10.0.0.1", "10.0.0.2")), fault=fault))
-    add("vrrp3-plain-sum", vrrp(replace(net, dst="224.0.0.18"), 3, pseudo=False))
+    add("vrrp3-pseudo-header", vrrp(replace(net, dst="224.0.0.18"), 3, "pseudo"))
     add("ospf2-cryptographic", ospf2(replace(net, dst="224.0.0.5"), auth_type=2))
     add("sctp", sctp(net))
     quoted = tcp(Net4("198.51.100.20", "192.0.2.10", fault="bad"), fault="bad").data

@@ -263,20 +263,19 @@ def ospf3(net: Net6, fault: str = "good") -> Built:
     return net.carry(89, checked("ospf", header + hello, 12, net.pseudo(89, len(header + hello)), fault))
 
 
-def vrrp(net: Net, version: int, fault: str = "good", *, pseudo: bool = True) -> Built:
+def vrrp(net: Net, version: int, fault: str = "good") -> Built:
+    """Version 3 has a pseudo header over IPv6 alone (RFC 9568); fault "pseudo": over IPv4 too, which is good all the same."""
     address = IPv4Address("192.0.2.1").packed if net.version == 4 else IPv6Address("fe80::1").packed
     if version == 2:
         body = struct.pack("!BBBBBBH", 0x21, 7, 100, 1, 0, 1, 0) + address + b"\0" * 8
     else:
         body = struct.pack("!BBBBHH", 0x31, 7, 100, 1, 100, 0) + address
-    header = net.pseudo(112, len(body)) if version == 3 else b""
-    if pseudo:
-        return net.carry(112, checked("vrrp", body, 6, header, fault))
-    built = checked("vrrp", body, 6)
-    right = internet_checksum(header + body)
-    return net.carry(
-        112, Built(built.data, (replace(built.expects[0], expected=right, reason="pseudo header"),))
-    )
+    pseudo = net.pseudo(112, len(body))
+    if fault != "pseudo":
+        return net.carry(112, checked("vrrp", body, 6, pseudo if net.version == 6 else b"", fault))
+    built = checked("vrrp", body, 6, pseudo)
+    plain = replace(built.expects[0], expected=internet_checksum(body), reason="RFC 5798")
+    return net.carry(112, Built(built.data, (plain,)))
 
 
 def sctp(net: Net) -> Built:

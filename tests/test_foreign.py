@@ -258,7 +258,7 @@ OWN_DIFFERENCES = {
     "udp6-partial-tso": PARTIAL,
     "tcp-ffff-for-zero": "RFC 1071: 0xffff and 0x0000 are the same number; tshark asks for the one that is sent",
     "dccp-coverage-5": "RFC 4340 section 9.2: more coverage than data makes the packet invalid; tshark covers what is there",
-    "vrrp3-plain-sum": "routers that sum without the pseudo header exist; tshark has a preference for them",
+    "vrrp3-good": "RFC 9568: no pseudo header over IPv4; tshark has a preference for it",
     "total-past-end": "the length runs past the bytes: what is missing can't be summed; tshark sums what is there",
     "past-end6": "the same",
     "jumbo-padded": "RFC 2675 wants a jumbo length above 65,535; a smaller one is still a length, tshark gives up",

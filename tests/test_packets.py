@@ -13,7 +13,7 @@ import fixture_packets
 import make_fixtures as make
 import numpy as np
 import pytest
-from make_fixtures import Net4, Net6, Packet, internet_checksum, ones_complement_sum
+from make_fixtures import Built, Net4, Net6, Packet, internet_checksum, ones_complement_sum
 
 from fastcksum import _core, raw_cksum, verify
 from fastcksum.packets import (
@@ -298,10 +298,27 @@ def test_every_link_of_the_list_is_known() -> None:
 
 
 def test_raw_ip_of_other_numbers() -> None:
-    for link in (12, 14, 101, 228, 229):
+    for link in (12, 14, 101, 229):
         assert [v.status for v in verify_packet(make.tcp(Net6()).data, link=link)] == ["good"]
     for link, header in ((204, b"\1\xff\3\0\x57"), (9, b"\x57"), (50, b"\x8f\0\x86\xdd")):
         assert [v.status for v in verify_packet(header + make.tcp(Net6()).data, link=link)] == ["good"]
+
+
+def test_a_header_of_another_version_than_announced() -> None:
+    """Unchecked, with the reason, and never filled: a receiver would drop it."""
+    four, six = make.tcp(Net4(), fault="bad"), make.tcp(Net6(), fault="bad")
+    wrong = [(228, six.data), (229, four.data), (9, b"\0\x57" + four.data), (9, b"\xff\3\0\x21" + six.data)]
+    wrong += [(0, b"\2\0\0\0" + six.data), (108, b"\0\0\0\x18" + four.data)]
+    for inner, said, protocol in ((four, 0x86DD, 41), (six, 0x0800, 4)):
+        tagged = make.ethernet(inner, said, tags=[(0x8100, 7), (0x8100, 8)])
+        wrong += [(1, make.ethernet(inner, said).data), (1, tagged.data), (113, make.sll(inner, said).data)]
+        wrong += [(101, net.carry(protocol, Built(inner.data)).data) for net in (Net4(), Net6())]
+        wrong += [(101, make.plain_gre(net, Built(inner.data), said).data) for net in (Net4(), Net6())]
+    for link, data in wrong:
+        last = verify_packet(data, link=link)[-1]
+        assert (last.layer, last.status, last.found, last.offset) == ("ipv4", "unchecked", None, None)
+        assert "another IP version" in last.reason
+        assert fill_checksums(data, link=link) == data
 
 
 def test_nothing_to_judge() -> None:
@@ -329,11 +346,6 @@ def test_all_zero_icmp() -> None:
         packet = Net4().carry(1, make.Built(message)).data
         verdict = verify_packet(packet)[1]
         assert (verdict.status, verdict.found, verdict.expected) == (status, field, 0xFFFF)
-
-
-def test_ethernet_with_ipv6_in_an_ipv4_type() -> None:
-    frame = make.ethernet(make.tcp(Net6()), 0x0800).data
-    assert [v.status for v in verify_packet(frame, link="ethernet")] == ["good"]
 
 
 def test_mpls_without_ip() -> None:
@@ -385,9 +397,19 @@ def test_tunnels_without_end() -> None:
     assert "more checksums" in verdicts[-1].reason
 
 
-def test_fragments_of_udp_with_a_zero_field_are_unchecked() -> None:
-    packet = make.udp(replace(Net4(), fragment=0x2000), b"\0" * 16, "none").data
-    assert [v.status for v in verify_packet(packet)] == ["good", "unchecked"]
+def test_a_udp_field_of_zero_says_all_where_the_rest_is_missing() -> None:
+    whole = make.udp(Net4(), b"\0" * 16, "none").data
+    for packet, original in (
+        (make.udp(replace(Net4(), fragment=0x2000), b"\0" * 16, "none").data, None),
+        (whole[:30], len(whole)),
+        (whole[:28], len(whole)),
+        (whole[:30], None),
+    ):
+        verdicts = [verdict_of(item) for item in _core.verify_packet(packet, 0, None, original, 101)]
+        assert [(v.status, v.found, v.expected) for v in verdicts][1] == ("none", 0, None)
+        assert fill_checksums(packet)[26:28] == b"\0\0"
+    later = make.udp(replace(Net4(), fragment=0x0001), b"\0" * 16, "none").data
+    assert [v.status for v in verify_packet(later)] == ["good", "unchecked"]
 
 
 def test_random_bytes_give_lists() -> None:

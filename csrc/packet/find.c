@@ -59,15 +59,18 @@ bool packet_link_known(unsigned link)
 }
 
 unsigned packet_find(const unsigned char *bytes, size_t captured, size_t original, unsigned link,
-                     struct packet_check *checks)
+                     struct packet_check *checks, uint32_t *end)
 {
     struct walk w = {.bytes = bytes, .checks = checks};
     w.captured = captured < PACKET_MAX_BYTES ? captured : PACKET_MAX_BYTES;
     w.end = original > w.captured ? original : w.captured;
 
     struct next next = first_step(link);
+    w.silence = next.step == NULL ? (uint32_t)PACKET_SILENT_LINK_TYPE << 16 | (link & 0xffff)
+                                  : (uint32_t)PACKET_SILENT_CUT_OFF << 16;
     while (next.step != NULL) {
         next = next.step(&w);
     }
+    *end = w.silence;
     return w.n_checks;
 }

@@ -42,40 +42,40 @@ static void set_verdict(struct packet_check *check, enum packet_status status, e
     check->reason = (uint8_t)reason;
 }
 
+/* Whether a VRRP version 3 packet over IPv4 is right with the pseudo header that RFC 9568 leaves out. */
+static bool right_with_pseudo(cksum_fn *fn, const unsigned char *bytes, const struct packet_check *check)
+{
+    if (check->layer != PACKET_VRRP || check->ip_version != 4 || bytes[check->start] >> 4 != 3) {
+        return false;
+    }
+    const unsigned char *ip = bytes + check->ip;
+    const uint16_t pseudo = packet_pseudo_header(4, ip + 12, ip + 16, check->protocol, check->length);
+    return sum_covered(fn, bytes, check, pseudo) == 0xffff;
+}
+
 /* Finds out in which way a check that does not sum up is wrong. */
 static void judge_wrong(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check)
 {
     const uint16_t field = cksum_load16(bytes + check->field);
+    const uint32_t without_length = (uint32_t)check->pseudo + (uint16_t)~check->pseudo_length;
     if (check->layer == PACKET_IPV4) {
         set_verdict(check, PACKET_BAD, field == 0 ? PACKET_ZERO_HEADER : PACKET_NO_REASON);
-        return;
+    } else if (check->pseudo != 0 && field == check->pseudo) {
+        set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM);
+    } else if (check->pseudo != 0 && field == cksum_fold32(without_length)) {
+        set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM_NO_LENGTH);
+    } else if (right_with_pseudo(fn, bytes, check)) {
+        set_verdict(check, PACKET_GOOD, PACKET_WITH_PSEUDO);
+    } else {
+        set_verdict(check, PACKET_BAD, PACKET_NO_REASON);
     }
-    if (check->pseudo != 0) {
-        const uint32_t without_length = (uint32_t)check->pseudo + (uint16_t)~check->pseudo_length;
-        if (field == check->pseudo) {
-            set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM);
-            return;
-        }
-        if (field == cksum_fold32(without_length)) {
-            set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM_NO_LENGTH);
-            return;
-        }
-        if (check->layer == PACKET_VRRP && check->ip_version == 4 && sum_covered(fn, bytes, check, 0) == 0xffff) {
-            set_verdict(check, PACKET_GOOD, PACKET_PLAIN_SUM);
-            return;
-        }
-    }
-    set_verdict(check, PACKET_BAD, PACKET_NO_REASON);
 }
 
-void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check)
+static void judge_one(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check)
 {
-    if (!check->pending) {
-        return;
-    }
     check->pending = false;
     if ((check->layer == PACKET_UDP || check->layer == PACKET_UDPLITE) && cksum_load16(bytes + check->field) == 0) {
-        set_verdict(check, PACKET_BAD, PACKET_ZERO_FORBIDDEN); /* over IPv4 UDP's zero was found to mean NONE */
+        set_verdict(check, PACKET_BAD, PACKET_ZERO_FORBIDDEN); /* where it is allowed, NONE was found */
     } else if (CKSUM_LIKELY(sum_covered(fn, bytes, check, check->pseudo) == 0xffff)) {
         set_verdict(check, PACKET_GOOD, PACKET_NO_REASON);
     } else {
@@ -83,12 +83,59 @@ void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check 
     }
 }
 
-unsigned packet_verify(cksum_fn *fn, const unsigned char *bytes, size_t captured, size_t original, unsigned link,
-                       struct packet_check *checks)
+/*
+ * Tries a BAD check once more with each PARTIAL segment inside completed: a sender that leaves the inner checksum to the
+ * card (Linux' local checksum offload) makes the outer one for the packet that the card sends. A segment whose checksum
+ * is right sums, with its pseudo header, to 0xffff; so its own sum is the complement of that pseudo header.
+ */
+static void judge_offloaded(cksum_fn *fn, const unsigned char *bytes, struct packet_check *outer,
+                            const struct packet_check *inner, unsigned n)
 {
-    const unsigned n = packet_find(bytes, captured, original, link, checks);
+    const uint32_t outer_end = outer->start + outer->length;
+    uint32_t completed_to = outer->start, change = 0;
     for (unsigned i = 0; i < n; i++) {
-        packet_judge(fn, bytes, &checks[i]);
+        const uint32_t end = inner[i].start + inner[i].length;
+        if (inner[i].status == PACKET_PARTIAL && inner[i].start >= completed_to && end <= outer_end) {
+            const uint16_t sum = sum_covered(fn, bytes, &inner[i], 0);
+            const uint16_t gain = cksum_fold32((uint32_t)(uint16_t)~sum + (uint16_t)~inner[i].pseudo);
+            const bool odd = (inner[i].start - outer->start) & 1;
+            change = cksum_fold32(change + (odd ? cksum_swap16(gain) : gain)); /* RFC 1071 section 2B */
+            completed_to = end;
+        }
+    }
+    if (completed_to > outer->start && sum_covered(fn, bytes, outer, cksum_fold32(change + outer->pseudo)) == 0xffff) {
+        set_verdict(outer, PACKET_GOOD, PACKET_OFFLOADED);
+        outer->offloaded = (uint16_t)change;
+    }
+}
+
+void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check *checks, unsigned n)
+{
+    unsigned partial = 0; /* one past the last */
+    for (unsigned i = 0; i < n; i++) {
+        if (checks[i].pending) {
+            judge_one(fn, bytes, &checks[i]);
+            partial = checks[i].status == PACKET_PARTIAL ? i + 1 : partial;
+        }
+    }
+    for (unsigned i = 0; i + 1 < partial; i++) {
+        if (checks[i].status == PACKET_BAD && checks[i].reason == PACKET_NO_REASON && checks[i].layer != PACKET_IPV4) {
+            judge_offloaded(fn, bytes, &checks[i], &checks[i + 1], partial - i - 1);
+        }
+    }
+}
+
+unsigned packet_verify(cksum_fn *fn, const unsigned char *bytes, size_t captured, size_t original, unsigned link,
+                       struct packet_check *checks, uint32_t *silence)
+{
+    const unsigned n = packet_find(bytes, captured, original, link, checks, silence);
+    packet_judge(fn, bytes, checks, n);
+    for (unsigned i = 0; i < n; i++) {
+        *silence = (uint32_t)PACKET_SILENT_UNCHECKED << 16 | checks[i].reason;
+        if (checks[i].status != PACKET_UNCHECKED) {
+            *silence = 0;
+            break;
+        }
     }
     return n;
 }
@@ -103,7 +150,9 @@ uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct 
     /* In two parts around the field, which both begin at an even distance: taking the field out of a sum that has it
      * cannot tell all-zero data from data that sums to 0xffff. */
     const uint32_t behind = check->field + 2, end = check->start + check->length;
-    const uint16_t before = sum_range(fn, bytes, check, check->start, check->field - check->start, check->pseudo);
+    const uint32_t initial = (uint32_t)check->pseudo + check->offloaded;
+    const uint16_t before =
+        sum_range(fn, bytes, check, check->start, check->field - check->start, cksum_fold32(initial));
     const uint16_t sum = sum_range(fn, bytes, check, behind, end - behind, before);
     const uint16_t value = cksum_host_order16((uint16_t)~sum);
     const bool zero_means_none = check->layer == PACKET_UDP || check->layer == PACKET_UDPLITE;
@@ -113,8 +162,9 @@ uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct 
 unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsigned link)
 {
     struct packet_check checks[PACKET_MAX_CHECKS];
+    uint32_t end;
     unsigned filled = 0;
-    for (unsigned i = packet_find(bytes, captured, captured, link, checks); i-- > 0;) {
+    for (unsigned i = packet_find(bytes, captured, captured, link, checks, &end); i-- > 0;) {
         if (checks[i].covered) {
             const uint16_t value = packet_expected(fn, bytes, &checks[i]);
             bytes[checks[i].field] = (unsigned char)(value >> 8);

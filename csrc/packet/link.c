@@ -14,27 +14,51 @@ static struct next llc(struct walk *w)
         w->at += 3;
         return (struct next){packet_ip};
     }
-    if (!packet_have(w, 8) || header[0] != 0xaa || header[1] != 0xaa || header[2] != 0x03) {
+    if (header[0] != 0xaa || header[1] != 0xaa || header[2] != 0x03) {
+        return packet_stop(w, PACKET_SILENT_LLC, packet_be16(header));
+    }
+    if (!packet_have(w, 8)) {
         return PACKET_STOP;
     }
     const uint32_t organisation = packet_be32(header + 2) & 0xffffff;
     if (organisation != 0 && organisation != 0x0000f8) { /* the second: bridges that carry Ethernet types (802.1H) */
-        return PACKET_STOP;
+        return packet_stop(w, PACKET_SILENT_LLC, packet_be16(header));
     }
     w->ethertype = packet_be16(header + 6);
     w->at += 8;
-    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w) : PACKET_STOP;
+    return packet_follow_type(w);
 }
 
-/* MPLS labels up to the bottom of the stack; only IP is followed, told by its first nibble. */
+/* What stands behind the last label (RFC 4385, RFC 8469): IP, or Ethernet with a control word of four bytes or without. */
+static struct next behind_labels(struct walk *w)
+{
+    const bool control_word = packet_have(w, 1) && *packet_here(w) >> 4 == 0;
+    const enum packet_evidence ip = packet_is_ip(w, 0);
+    if (ip == PACKET_STRONG_EVIDENCE) {
+        return (struct next){packet_ip};
+    }
+    if (control_word && packet_is_ethernet(w, 4)) {
+        w->at += 4;
+        return (struct next){packet_ethernet};
+    }
+    if (packet_is_ethernet(w, 0)) {
+        return (struct next){packet_ethernet};
+    }
+    if (control_word && packet_is_ip(w, 4) != PACKET_NO_EVIDENCE) {
+        w->at += 4;
+        return (struct next){packet_ip};
+    }
+    return ip == PACKET_WEAK_EVIDENCE ? (struct next){packet_ip} : packet_stop(w, PACKET_SILENT_MPLS, 0);
+}
+
+/* MPLS labels up to the bottom of the stack (RFC 3032). */
 static struct next mpls(struct walk *w)
 {
     while (packet_have(w, 4)) {
         const bool bottom = packet_here(w)[2] & 1;
         w->at += 4;
         if (bottom) {
-            const unsigned version = packet_have(w, 1) ? *packet_here(w) >> 4 : 0;
-            return version == 4 || version == 6 ? (struct next){packet_ip} : PACKET_STOP;
+            return behind_labels(w);
         }
     }
     return PACKET_STOP;
@@ -56,8 +80,8 @@ static const struct {
     uint16_t ethertype;
     struct next next;
 } ethertypes[] = {
-    {ETHERTYPE_IPV4, {packet_ip}},
-    {ETHERTYPE_IPV6, {packet_ip}},
+    {ETHERTYPE_IPV4, {packet_ipv4}},
+    {ETHERTYPE_IPV6, {packet_ipv6}},
     {0x8100, {vlan}},
     {0x88a8, {vlan}},
     {0x9100, {vlan}},
@@ -77,10 +101,16 @@ struct next packet_follow_ethertype(struct walk *w)
         }
     }
     if (w->ethertype > LARGEST_802_3_LENGTH) {
-        return PACKET_STOP;
+        return packet_stop(w, PACKET_SILENT_ETHERTYPE, w->ethertype);
     }
     packet_cut_to(w, w->ethertype); /* padding lies behind */
     return (struct next){llc};
+}
+
+struct next packet_follow_type(struct walk *w)
+{
+    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w)
+                                               : packet_stop(w, PACKET_SILENT_ETHERTYPE, w->ethertype);
 }
 
 struct next packet_ethernet(struct walk *w)
@@ -100,7 +130,7 @@ struct next packet_cisco_hdlc(struct walk *w)
     }
     w->ethertype = packet_be16(packet_here(w) + 2);
     w->at += 4;
-    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w) : PACKET_STOP;
+    return packet_follow_type(w);
 }
 
 struct next packet_linux_sll(struct walk *w)
@@ -113,7 +143,7 @@ struct next packet_linux_sll(struct walk *w)
     if (w->ethertype == 0x0004) { /* the kernel's own number for a frame that starts with LLC */
         return (struct next){llc};
     }
-    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w) : PACKET_STOP;
+    return packet_follow_type(w);
 }
 
 struct next packet_linux_sll2(struct walk *w)
@@ -126,10 +156,26 @@ struct next packet_linux_sll2(struct walk *w)
     if (w->ethertype == 0x0004) {
         return (struct next){llc};
     }
-    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w) : PACKET_STOP;
+    return packet_follow_type(w);
 }
 
-/* Four bytes of address family, in the byte order of whoever captured; each system has its own number for IPv6. */
+/* What follows an address family; each system has its own number for IPv6. */
+static struct next follow_family(struct walk *w, uint32_t family)
+{
+    switch (family) {
+    case 2: /* IPv4 everywhere */
+        return (struct next){packet_ipv4};
+    case 10: /* IPv6 on Linux */
+    case 24: /* NetBSD, OpenBSD, Npcap */
+    case 28: /* FreeBSD */
+    case 30: /* macOS */
+        return (struct next){packet_ipv6};
+    default:
+        return packet_stop(w, PACKET_SILENT_FAMILY, family);
+    }
+}
+
+/* Four bytes of address family or Ethernet type, in the byte order of whoever captured. */
 struct next packet_bsd_loopback(struct walk *w)
 {
     if (!packet_have(w, 4)) {
@@ -140,19 +186,11 @@ struct next packet_bsd_loopback(struct walk *w)
         family = __builtin_bswap32(family);
     }
     w->at += 4;
-    switch (family) {
-    case 2: /* IPv4 everywhere */
-        w->ethertype = ETHERTYPE_IPV4;
-        return (struct next){packet_ip};
-    case 10: /* IPv6 on Linux */
-    case 24: /* NetBSD, OpenBSD */
-    case 28: /* FreeBSD */
-    case 30: /* macOS */
-        w->ethertype = ETHERTYPE_IPV6;
-        return (struct next){packet_ip};
-    default:
-        return PACKET_STOP;
+    if (family > LARGEST_802_3_LENGTH && family <= 0xffff) {
+        w->ethertype = (uint16_t)family;
+        return packet_follow_ethertype(w);
     }
+    return follow_family(w, family);
 }
 
 /* What follows a PPP protocol number. */
@@ -188,7 +226,7 @@ struct next packet_ppp(struct walk *w)
             return packet_follow_ethertype(w);
         }
     }
-    return PACKET_STOP;
+    return packet_stop(w, PACKET_SILENT_PPP_PROTOCOL, protocol);
 }
 
 /* A byte says who sent what follows. */

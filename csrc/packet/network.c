@@ -196,24 +196,38 @@ static struct next ipv6(struct walk *w)
     return packet_follow_protocol(w);
 }
 
-struct next packet_ip(struct walk *w)
+/* A check that says why nothing of the header is believed. */
+static struct next not_believed(struct walk *w, enum packet_reason reason)
 {
-    if (!packet_have(w, 1) && w->ethertype == ETHERTYPE_IPV6) {
-        return PACKET_STOP; /* nothing is there; IPv4 would have had a checksum */
-    }
-    const unsigned version = packet_have(w, 1) ? *packet_here(w) >> 4 : 4;
-    if (version == 6) {
-        return ipv6(w);
-    }
-    if (version == 4) {
-        return ipv4(w);
-    }
     w->ip_version = 0;
     w->protocol = 0;
     struct packet_check *check = packet_add_check(w, PACKET_IPV4);
     if (check != NULL) {
-        check->reason = PACKET_IP_VERSION;
+        check->reason = (uint8_t)reason;
         check->has_field = false;
     }
     return PACKET_STOP;
+}
+
+/* Where what stands before says IPv4. Where nothing is there, there would have been a checksum. */
+struct next packet_ipv4(struct walk *w)
+{
+    const unsigned version = packet_have(w, 1) ? *packet_here(w) >> 4 : 4;
+    return version == 4 ? ipv4(w) : not_believed(w, version == 6 ? PACKET_DISAGREE : PACKET_IP_VERSION);
+}
+
+/* Where what stands before says IPv6. */
+struct next packet_ipv6(struct walk *w)
+{
+    const unsigned version = packet_have(w, 1) ? *packet_here(w) >> 4 : 0;
+    if (version == 0 && !packet_have(w, 1)) {
+        return PACKET_STOP;
+    }
+    return version == 6 ? ipv6(w) : not_believed(w, version == 4 ? PACKET_DISAGREE : PACKET_IP_VERSION);
+}
+
+/* Where only the header says which. */
+struct next packet_ip(struct walk *w)
+{
+    return (struct next){packet_have(w, 1) && *packet_here(w) >> 4 == 6 ? packet_ipv6 : packet_ipv4};
 }

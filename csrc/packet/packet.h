@@ -72,7 +72,10 @@ enum packet_status {
     X(PSEUDO_SUM_NO_LENGTH, "holds the pseudo-header sum without the length: segmentation was left to the card")       \
     X(ZERO_HEADER, "zero: never filled in, perhaps left to the network card")                                          \
     X(ZERO_FORBIDDEN, "zero is not allowed here")                                                                      \
-    X(PLAIN_SUM, "summed without the pseudo header, as some VRRP routers do over IPv4")
+    X(TUNNEL_ZERO, "zero: the sender made no checksum, as tunnels may over IPv6 (RFC 6935)")                           \
+    X(DISAGREE, "the header is of another IP version than what stands before it says")                                 \
+    X(WITH_PSEUDO, "summed with a pseudo header, as RFC 5798 could be read; RFC 9568 leaves it out over IPv4")         \
+    X(OFFLOADED, "right once the network card completes the checksum inside (local checksum offload)")
 
 enum packet_reason {
 #define PACKET_REASON_ID(id, text) PACKET_##id,
@@ -85,7 +88,7 @@ enum packet_reason {
 #define PACKET_LINKS(X)                                                                                                \
     X(NULL, 0, packet_bsd_loopback)                                                                                    \
     X(ETHERNET, 1, packet_ethernet)                                                                                    \
-    X(PPP, 9, packet_ppp)                                                                                              \
+    X(PPP, 9, packet_ppp_or_cisco_hdlc)                                                                                \
     X(DLT_RAW, 12, packet_ip)                                                                                          \
     X(DLT_RAW_OPENBSD, 14, packet_ip)                                                                                  \
     X(PPP_HDLC, 50, packet_ppp_or_cisco_hdlc)                                                                          \
@@ -95,14 +98,40 @@ enum packet_reason {
     X(LOOP, 108, packet_bsd_loopback)                                                                                  \
     X(LINUX_SLL, 113, packet_linux_sll)                                                                                \
     X(PPP_WITH_DIRECTION, 204, packet_ppp_with_direction)                                                              \
-    X(IPV4, 228, packet_ip)                                                                                            \
-    X(IPV6, 229, packet_ip)                                                                                            \
+    X(IPV4, 228, packet_ipv4)                                                                                          \
+    X(IPV6, 229, packet_ipv6)                                                                                          \
     X(LINUX_SLL2, 276, packet_linux_sll2)
 
 enum packet_link {
 #define PACKET_LINK_ID(id, number, step) PACKET_LINK_##id = (number),
     PACKET_LINKS(PACKET_LINK_ID)
 #undef PACKET_LINK_ID
+};
+
+/*
+ * Why nothing of a packet was judged: C name, words, base of the number that belongs to it (0: none).
+ *
+ * One is a uint32_t: the kind in the upper 16 bits, the number in the lower ones. 0: something was judged.
+ */
+#define PACKET_SILENCES(X)                                                                                             \
+    X(JUDGED, "", 0)                                                                                                   \
+    X(UNCHECKED, "", 0) /* the number is an enum packet_reason */                                                      \
+    X(LINK_TYPE, "link type", 10)                                                                                      \
+    X(ETHERTYPE, "ethertype", 16)                                                                                      \
+    X(LLC, "LLC service access points", 16)                                                                            \
+    X(PPP_PROTOCOL, "PPP protocol", 16)                                                                                \
+    X(FAMILY, "address family", 10)                                                                                    \
+    X(NEXT_HEADER, "next header", 10)                                                                                  \
+    X(MPLS, "neither IP nor Ethernet behind MPLS labels", 0)                                                           \
+    X(CONTROL, "a message that carries no packet", 0)                                                                  \
+    X(ENCRYPTED, "encrypted", 0)                                                                                       \
+    X(CUT_OFF, "cut off, or lengths that make no sense, before any checksum", 0)                                       \
+    X(OTHER, "other reasons", 0)
+
+enum packet_silence_kind {
+#define PACKET_SILENCE_ID(id, words, base) PACKET_SILENT_##id,
+    PACKET_SILENCES(PACKET_SILENCE_ID)
+#undef PACKET_SILENCE_ID
 };
 
 /*
@@ -120,6 +149,7 @@ struct packet_check {
     bool pending;       /* found by packet_find, not judged yet */
     uint16_t pseudo;
     uint16_t pseudo_length; /* what the length adds to pseudo, folded, as a raw sum */
+    uint16_t offloaded;     /* what the sums inside add once the card has completed them; 0 unless OFFLOADED */
     uint32_t ip;            /* where the IP header is whose addresses count */
     uint32_t field;
     uint32_t start;
@@ -140,16 +170,23 @@ CKSUM_HIDDEN bool packet_link_known(unsigned link);
 /*
  * Finds the checksums of a packet of which `captured` bytes are there and which had `original` bytes on the wire, the
  * outermost first; writes at most PACKET_MAX_CHECKS and returns how many. Sums nothing: each is pending, UNCHECKED or NONE.
+ * *end says why the walk ended, as a silence.
  */
 CKSUM_HIDDEN unsigned packet_find(const unsigned char *bytes, size_t captured, size_t original, unsigned link,
-                                  struct packet_check *checks);
+                                  struct packet_check *checks, uint32_t *end);
 
-/* Judges a pending check; any other is left as it is. */
-CKSUM_HIDDEN void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check);
+/* Judges the pending ones of all checks of a packet; any other is left as it is. */
+CKSUM_HIDDEN void packet_judge(cksum_fn *fn, const unsigned char *bytes, struct packet_check *checks, unsigned n);
 
-/* packet_find and packet_judge. */
+/*
+ * Finds and judges. *silence: why nothing was judged; 0 if a check is GOOD, BAD, PARTIAL or NONE.
+ */
 CKSUM_HIDDEN unsigned packet_verify(cksum_fn *fn, const unsigned char *bytes, size_t captured, size_t original,
-                                    unsigned link, struct packet_check *checks);
+                                    unsigned link, struct packet_check *checks, uint32_t *silence);
+
+/* A silence in words, at most PACKET_SILENCE_TEXT bytes with the last 0. */
+#define PACKET_SILENCE_TEXT 128
+CKSUM_HIDDEN void packet_silence_text(uint32_t silence, char text[PACKET_SILENCE_TEXT]);
 
 /* The field as it stands, and as it should be, as numbers in network order. The first needs has_field, the second covered. */
 CKSUM_HIDDEN uint16_t packet_found(const unsigned char *bytes, const struct packet_check *check);
@@ -170,6 +207,9 @@ CKSUM_INLINE uint8_t packet_code(const struct packet_check *check)
 
 /* ---- many packets: verdicts.c ---- */
 
+/* Reasons for silence that are told apart in one batch; the last is PACKET_SILENT_OTHER where there are more. */
+#define PACKET_MAX_SILENCES 64
+
 /* Packets of one buffer, as columns, and what is known of them afterwards. */
 struct packet_batch {
     const unsigned char *data;
@@ -185,6 +225,11 @@ struct packet_batch {
     size_t n_codes;
     size_t room;    /* bytes at codes */
     size_t unknown; /* packets of link types that are not understood */
+    struct {
+        uint32_t silence;
+        uint64_t packets;
+    } silences[PACKET_MAX_SILENCES]; /* why nothing was judged, and of how many packets */
+    size_t n_silences;
     size_t bad_index;
     int64_t bad_offset;
     uint32_t bad_length;

@@ -26,7 +26,9 @@ enum {
 
 #define BYTE_ORDER_MARK 0x1a2b3c4du
 #define OPTION_RESOLUTION 9
+#define OPTION_FCS_LENGTH 13
 #define OPTION_OFFSET 14
+#define OPTION_PACKET_FLAGS 2
 #define NANOSECONDS 1000000000
 
 static uint16_t get16(const struct pcap_reader *reader, const unsigned char *p)
@@ -97,9 +99,14 @@ static enum step need_more(size_t size, size_t *taken)
     return NEED_MORE;
 }
 
-static void add_record(struct pcap_records *records, size_t offset, uint32_t length, uint32_t original, int64_t time,
-                       uint16_t link)
+/* fcs: bytes of the frame check sequence that ends the packet on the wire; they are none of its bytes. */
+static void add_record(struct pcap_records *records, size_t offset, uint32_t length, uint32_t original, uint32_t fcs,
+                       int64_t time, uint16_t link)
 {
+    if (fcs <= original) {
+        original -= fcs;
+        length = length < original ? length : original;
+    }
     const size_t n = records->n++;
     records->offsets[n] = (int64_t)offset;
     records->lengths[n] = length;
@@ -120,7 +127,14 @@ static enum step classic_header(struct pcap_reader *reader, const unsigned char 
     reader->nanoseconds = magic == 0xa1b23c4du;
     reader->long_records = magic == 0xa1b2cd34u;
     reader->snaplen = get32(reader, p + 16);
-    reader->link = (uint16_t)get32(reader, p + 20); /* the upper bits speak of frame check sequences */
+    const uint32_t link = get32(reader, p + 20);
+    reader->link = (uint16_t)link;
+    reader->fcs = link & 0x04000000 ? (uint8_t)(2 * (link >> 28)) : 0; /* a flag, and 16-bit words in the upper bits */
+    const unsigned major = get16(reader, p + 4), minor = get16(reader, p + 6);
+    if (major != 2 || minor > 4) {
+        return damaged(reader, PCAP_FILE_VERSION);
+    }
+    reader->lengths = minor < 3 ? PCAP_SWAPPED : minor == 3 ? PCAP_PERHAPS_SWAPPED : PCAP_AS_SPECIFIED;
     reader->format = PCAP_CLASSIC;
     *taken = 24;
     return TAKEN;
@@ -139,7 +153,12 @@ static enum step classic_record(struct pcap_reader *reader, const unsigned char 
     if (size < header) {
         return need_more(header, taken);
     }
-    const uint32_t length = get32(reader, p + 8), original = get32(reader, p + 12);
+    uint32_t length = get32(reader, p + 8), original = get32(reader, p + 12);
+    if (reader->lengths == PCAP_SWAPPED || (reader->lengths == PCAP_PERHAPS_SWAPPED && length > original)) {
+        const uint32_t first = length;
+        length = original;
+        original = first;
+    }
     if (!is_plausible(length, reader->snaplen)) {
         return damaged(reader, PCAP_RECORD_LENGTH);
     }
@@ -148,7 +167,7 @@ static enum step classic_record(struct pcap_reader *reader, const unsigned char 
     }
     const int64_t seconds = get32(reader, p), fraction = get32(reader, p + 4);
     const int64_t time = seconds * NANOSECONDS + fraction * (reader->nanoseconds ? 1 : 1000);
-    add_record(records, at + header, length, original, time, reader->link);
+    add_record(records, at + header, length, original, reader->fcs, time, reader->link);
     *taken = header + length;
     return TAKEN;
 }
@@ -183,7 +202,8 @@ static enum step section_block(struct pcap_reader *reader, const unsigned char *
     if (size < 16) {
         return damaged(reader, PCAP_BLOCK_LENGTH);
     }
-    if (get16(reader, body + 4) != 1) {
+    const unsigned major = get16(reader, body + 4), minor = get16(reader, body + 6);
+    if (major != 1 || (minor != 0 && minor != 2)) { /* 1.2 is what some write for 1.0 */
         return damaged(reader, PCAP_SECTION_VERSION);
     }
     reader->n_interfaces = 0;
@@ -201,6 +221,9 @@ static void interface_options(const struct pcap_reader *reader, const unsigned c
         }
         if (code == OPTION_RESOLUTION && length == 1) {
             interface->resolution = p[4];
+        } else if (code == OPTION_FCS_LENGTH && length == 1) {
+            const unsigned bits = p[4];
+            interface->fcs = (uint8_t)(bits <= 8 ? bits : bits / 8); /* bits, but some write bytes: 4 is no 4 bits */
         } else if (code == OPTION_OFFSET && length == 8) {
             interface->offset = (int64_t)get64(reader, p + 4);
         }
@@ -233,6 +256,26 @@ static enum step interface_block(struct pcap_reader *reader, const unsigned char
     return TAKEN;
 }
 
+/* The bytes of FCS that the options of one packet say; those of its interface where they do not. */
+static uint32_t packet_fcs(const struct pcap_reader *reader, const unsigned char *p, size_t size,
+                           uint32_t interface_fcs)
+{
+    while (size >= 4) {
+        const unsigned code = get16(reader, p), length = get16(reader, p + 2);
+        const size_t padded = (length + 3u) & ~3u;
+        if (code == 0 || padded > size - 4) {
+            break;
+        }
+        if (code == OPTION_PACKET_FLAGS && length == 4) {
+            const uint32_t fcs = get32(reader, p + 4) >> 5 & 15;
+            return fcs != 0 ? fcs : interface_fcs;
+        }
+        p += 4 + padded;
+        size -= 4 + padded;
+    }
+    return interface_fcs;
+}
+
 /* at: offset of the body in the window. */
 static enum step packet_block(struct pcap_reader *reader, uint32_t type, const unsigned char *body, size_t size,
                               size_t at, struct pcap_records *records)
@@ -250,7 +293,11 @@ static enum step packet_block(struct pcap_reader *reader, uint32_t type, const u
     }
     const struct pcap_interface *interface = &reader->interfaces[index];
     const uint64_t ticks = (uint64_t)get32(reader, body + 4) << 32 | get32(reader, body + 8);
-    add_record(records, at + 20, length, original, to_nanoseconds(ticks, interface), interface->link);
+    const size_t padded = 20 + ((size_t)length + 3) / 4 * 4;
+    const uint32_t fcs = type == BLOCK_ENHANCED_PACKET && padded < size
+                             ? packet_fcs(reader, body + padded, size - padded, interface->fcs)
+                             : interface->fcs;
+    add_record(records, at + 20, length, original, fcs, to_nanoseconds(ticks, interface), interface->link);
     return TAKEN;
 }
 
@@ -273,7 +320,7 @@ static enum step simple_packet_block(struct pcap_reader *reader, const unsigned 
     if (length > size - 4) {
         return damaged(reader, PCAP_RECORD_LENGTH);
     }
-    add_record(records, at + 4, length, original, PCAP_NO_TIME, interface->link);
+    add_record(records, at + 4, length, original, interface->fcs, PCAP_NO_TIME, interface->link);
     return TAKEN;
 }
 

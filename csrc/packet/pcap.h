@@ -17,6 +17,7 @@
 #define PCAP_DAMAGES(X)                                                                                                \
     X(INTACT, "")                                                                                                      \
     X(NO_CAPTURE, "no capture file")                                                                                   \
+    X(FILE_VERSION, "a version of the pcap format other than 2.0 to 2.4")                                              \
     X(CUT_HEADER, "the file ends inside the header that begins here")                                                  \
     X(CUT_RECORD, "the file ends inside the record that begins here")                                                  \
     X(RECORD_LENGTH, "a record that begins here claims an impossible length")                                          \
@@ -33,12 +34,16 @@ enum pcap_damage {
 #undef PCAP_DAMAGE_ID
 };
 
+/* The two lengths of a record changed places when pcap 2.3 became 2.4, and files of 2.3 have them either way. */
+enum pcap_lengths { PCAP_AS_SPECIFIED, PCAP_SWAPPED, PCAP_PERHAPS_SWAPPED };
+
 enum pcap_format { PCAP_UNKNOWN, PCAP_CLASSIC, PCAP_NG };
 
 struct pcap_interface {
     uint16_t link;
     uint32_t snaplen;   /* 0: no limit */
     uint8_t resolution; /* if_tsresol as it stands in the file */
+    uint8_t fcs;        /* bytes of frame check sequence at the end of each packet */
     int64_t offset;     /* if_tsoffset, seconds */
 };
 
@@ -52,8 +57,10 @@ struct pcap_reader {
     bool swapped;
     bool nanoseconds;
     bool long_records; /* the variant of a patched libpcap, whose record headers have 24 bytes */
+    enum pcap_lengths lengths;
     uint32_t snaplen;
     uint16_t link;
+    uint8_t fcs;
     struct pcap_interface *interfaces; /* of the section in hand */
     size_t n_interfaces;
     size_t room;

@@ -76,6 +76,21 @@ static struct next igmp(struct walk *w)
     return whole_payload(w, PACKET_IGMP, false);
 }
 
+/* The verdict on a UDP field of 0, which is known from the header alone. */
+static void udp_without(const struct walk *w, unsigned to)
+{
+    struct packet_check *check = &w->checks[w->n_checks - 1];
+    const bool plausible = check->covered || w->trouble != PACKET_NO_REASON; /* UDP's own length does not lie */
+    if (check->start != w->at || check->reason == PACKET_TOO_DEEP) {
+        return;
+    }
+    if (plausible && (w->ip_version == 4 || packet_port_of_tunnel(to))) {
+        check->status = PACKET_NONE;
+        check->reason = w->ip_version == 4 ? PACKET_NOT_SENT : PACKET_TUNNEL_ZERO;
+        check->pending = false;
+    }
+}
+
 static struct next udp(struct walk *w)
 {
     uint64_t carried;
@@ -95,17 +110,15 @@ static struct next udp(struct walk *w)
             packet_cover(check, length);
             set_pseudo(w, check, length);
         }
-        if (check->covered && w->ip_version == 4 && cksum_load16(header + 6) == 0) {
-            check->status = PACKET_NONE;
-            check->reason = PACKET_NOT_SENT;
-            check->pending = false;
-        }
+    }
+    if (packet_here(w)[6] == 0 && packet_here(w)[7] == 0) {
+        udp_without(w, to);
     }
     if (length >= 8) {
         packet_cut_to(w, length);
     }
     w->at += 8;
-    return packet_udp_payload(from, to);
+    return packet_follow_port(from, to);
 }
 
 /* RFC 3828: the length field says how much is covered, 0 for all; the pseudo header takes the whole length. */
@@ -145,9 +158,27 @@ static struct next dccp(struct walk *w)
 }
 
 /*
+ * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC 7166). The
+ * AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type and length.
+ */
+static bool ospf3_authenticated(const unsigned char *header, unsigned length, uint64_t carried)
+{
+    const uint64_t behind = carried - length;
+    const unsigned type = header[1];
+    if (packet_be16(header + 12) == 0) {
+        return behind > 0;
+    }
+    if (behind < 16) {
+        return false;
+    }
+    return (type == 1 && length >= 24 && header[22] & 0x04) || (type == 2 && length >= 20 && header[18] & 0x04) ||
+           (packet_be16(header + length) == 1 && packet_be16(header + length + 2) == behind);
+}
+
+/*
  * OSPF says its own length; what lies behind (authentication, link-local signalling) is not covered. Version 2 leaves
  * out its 64 bits of authentication (RFC 2328 D.4), and has no checksum where these are cryptographic. Version 3 has a
- * pseudo header, and no checksum where an authentication trailer follows (RFC 7166).
+ * pseudo header.
  */
 static struct next ospf(struct walk *w)
 {
@@ -165,8 +196,7 @@ static struct next ospf(struct walk *w)
         check->reason = PACKET_TOO_SHORT;
     } else if (length > carried) {
         check->reason = PACKET_PAST_END;
-    } else if ((version == 2 && packet_be16(header + 14) == 2) ||
-               (version == 3 && packet_be16(header + 12) == 0 && length < carried)) {
+    } else if (version == 2 ? packet_be16(header + 14) == 2 : ospf3_authenticated(header, length, carried)) {
         check->status = PACKET_NONE;
         check->reason = PACKET_AUTHENTICATED;
     } else {
@@ -181,7 +211,10 @@ static struct next ospf(struct walk *w)
     return PACKET_STOP;
 }
 
-/* Version 2 sums the message alone; version 3 adds a pseudo header (RFC 5798 section 5.2.8). */
+/*
+ * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That over IPv4
+ * RFC 5798 was read either way, the verdict knows.
+ */
 static struct next vrrp(struct walk *w)
 {
     uint64_t length;
@@ -193,7 +226,7 @@ static struct next vrrp(struct walk *w)
         } else {
             check->reason = PACKET_VERSION;
         }
-        if (version == 3) {
+        if (version == 3 && w->ip_version == 6) {
             set_pseudo(w, check, length);
         }
     }
@@ -221,10 +254,14 @@ static struct next authentication_header(struct walk *w)
     return packet_follow_protocol(w);
 }
 
-/* IP in IP: 4 and 6 are told apart by the first nibble. */
-static struct next ip_in_ip(struct walk *w)
+static struct next ipv4_in_ip(struct walk *w)
 {
-    return w->later_fragment || !packet_have(w, 1) ? PACKET_STOP : (struct next){packet_ip};
+    return w->later_fragment || !packet_have(w, 1) ? PACKET_STOP : (struct next){packet_ipv4};
+}
+
+static struct next ipv6_in_ip(struct walk *w)
+{
+    return w->later_fragment || !packet_have(w, 1) ? PACKET_STOP : (struct next){packet_ipv6};
 }
 
 /* What follows a protocol number, over which versions of IP. */
@@ -235,11 +272,11 @@ static const struct {
 } protocols[256] = {
     [PROTO_ICMP] = {{icmp}, true, false},
     [PROTO_IGMP] = {{igmp}, true, false},
-    [PROTO_IPV4] = {{ip_in_ip}, true, true},
+    [PROTO_IPV4] = {{ipv4_in_ip}, true, true},
     [PROTO_TCP] = {{tcp}, true, true},
     [PROTO_UDP] = {{udp}, true, true},
     [PROTO_DCCP] = {{dccp}, true, true},
-    [PROTO_IPV6] = {{ip_in_ip}, true, true},
+    [PROTO_IPV6] = {{ipv6_in_ip}, true, true},
     [PROTO_GRE] = {{packet_gre}, true, true},
     [PROTO_AH] = {{authentication_header}, true, false},
     [PROTO_ICMPV6] = {{icmpv6}, false, true},
@@ -249,8 +286,13 @@ static const struct {
     [PROTO_UDPLITE] = {{udplite}, true, true},
 };
 
+bool packet_protocol_known(unsigned protocol, unsigned version)
+{
+    return version == 4 ? protocols[protocol].over_ipv4 : protocols[protocol].over_ipv6;
+}
+
 struct next packet_follow_protocol(struct walk *w)
 {
-    const bool carried = w->ip_version == 4 ? protocols[w->protocol].over_ipv4 : protocols[w->protocol].over_ipv6;
-    return carried ? protocols[w->protocol].next : PACKET_STOP;
+    return packet_protocol_known(w->protocol, w->ip_version) ? protocols[w->protocol].next
+                                                             : packet_stop(w, PACKET_SILENT_NEXT_HEADER, w->protocol);
 }

@@ -41,21 +41,39 @@ struct next packet_gre(struct walk *w)
         w->at += flags & 0x1000 ? 4 : 0;
         w->at += flags & 0x0080 ? 4 : 0;
     }
-    return w->ethertype > 1500 ? packet_follow_ethertype(w) : PACKET_STOP;
+    return packet_follow_type(w);
 }
 
-/* An Ethernet frame, unless the generic extension says which other protocol it is. */
+/* What the protocol numbers of NSH and of VXLAN's generic extension name (RFC 8300 section 2.2). */
+static struct next follow_nsh_protocol(struct walk *w, unsigned protocol)
+{
+    static const uint16_t ethertypes[] = {[1] = ETHERTYPE_IPV4, [2] = ETHERTYPE_IPV6, [3] = ETHERTYPE_BRIDGING};
+    if (protocol == 0 || protocol >= sizeof ethertypes / sizeof ethertypes[0]) {
+        return PACKET_STOP;
+    }
+    w->ethertype = ethertypes[protocol];
+    return packet_follow_ethertype(w);
+}
+
+/* An Ethernet frame; one flag must be set, the reserved ones do not count (RFC 7348). */
 static struct next vxlan(struct walk *w)
 {
-    if (!packet_have(w, 8) || !(packet_here(w)[0] & 0x08)) { /* the flag must be set (RFC 7348) */
+    if (!packet_have(w, 8) || !(packet_here(w)[0] & 0x08)) {
+        return PACKET_STOP;
+    }
+    w->at += 8;
+    return (struct next){packet_ethernet};
+}
+
+/* The generic extension, on a port of its own, where a flag says that a protocol number is there (draft-ietf-nvo3-vxlan-gpe). */
+static struct next vxlan_gpe(struct walk *w)
+{
+    if (!packet_have(w, 8) || !(packet_here(w)[0] & 0x08)) {
         return PACKET_STOP;
     }
     const unsigned flags = packet_here(w)[0], protocol = packet_here(w)[3];
     w->at += 8;
-    if (!(flags & 0x04) || protocol == 3) {
-        return (struct next){packet_ethernet};
-    }
-    return protocol == 1 || protocol == 2 ? (struct next){packet_ip} : PACKET_STOP;
+    return follow_nsh_protocol(w, flags & 0x04 ? protocol : 3);
 }
 
 /* Data messages of L2TP version 2 (RFC 2661); control messages carry no packet. */
@@ -68,7 +86,7 @@ static struct next l2tp(struct walk *w)
     const unsigned flags = packet_be16(header);
     const bool is_control = flags & 0x8000, has_length = flags & 0x4000, has_offset = flags & 0x0200;
     if (is_control || (flags & 15) != 2) {
-        return PACKET_STOP;
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
     }
     if (has_length) {
         const unsigned length = packet_be16(header + 2);
@@ -86,19 +104,20 @@ static struct next l2tp(struct walk *w)
     return (struct next){packet_ppp};
 }
 
-/* What UDP carries, by the port that it is sent to, or by either. */
+/* What UDP carries, by the port that it is sent to, or by either; and whether it may have no checksum over IPv6. */
 static const struct {
     uint16_t port;
     bool either;
+    bool zero; /* RFC 6935, 6936, and each tunnel's own */
     struct next next;
 } ports[] = {
-    {4789, false, {vxlan}},
-    {8472, false, {vxlan}}, /* what Linux used before 4789 was given */
-    {4790, false, {vxlan}}, /* with the generic extension */
-    {1701, true, {l2tp}},
+    {4789, false, true, {vxlan}},
+    {8472, false, true, {vxlan}}, /* what Linux used before 4789 was given */
+    {4790, false, true, {vxlan_gpe}},
+    {1701, true, true, {l2tp}},
 };
 
-struct next packet_udp_payload(unsigned from, unsigned to)
+struct next packet_follow_port(unsigned from, unsigned to)
 {
     for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
         if (ports[i].port == to || (ports[i].either && ports[i].port == from)) {
@@ -106,4 +125,14 @@ struct next packet_udp_payload(unsigned from, unsigned to)
         }
     }
     return PACKET_STOP;
+}
+
+bool packet_port_of_tunnel(unsigned port)
+{
+    for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
+        if (ports[i].port == port && ports[i].zero) {
+            return true;
+        }
+    }
+    return false;
 }

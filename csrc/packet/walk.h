@@ -37,6 +37,7 @@ struct walk {
     unsigned n_checks;
 
     uint16_t ethertype; /* of what is at `at` */
+    uint32_t silence;   /* why the walk ends, if it ends here */
 
     /* The IP header in force. src and dst are what the pseudo header takes, which is not always what the header says. */
     uint8_t ip_version;
@@ -51,6 +52,7 @@ struct walk {
 
 enum {
     ETHERTYPE_IPV4 = 0x0800,
+    ETHERTYPE_BRIDGING = 0x6558, /* an Ethernet frame */
     ETHERTYPE_IPV6 = 0x86dd,
     ETHERTYPE_MPLS = 0x8847,
 };
@@ -116,6 +118,13 @@ CKSUM_HIDDEN struct packet_check *packet_add_check(struct walk *w, enum packet_l
 /* The bytes of a layer's header that must be there for its field and its lengths to mean something. */
 CKSUM_HIDDEN unsigned packet_header_bytes(enum packet_layer layer);
 
+/* Ends the walk, and says why; PACKET_STOP alone is for headers that are cut off or make no sense. */
+CKSUM_INLINE struct next packet_stop(struct walk *w, enum packet_silence_kind kind, unsigned number)
+{
+    w->silence = (uint32_t)kind << 16 | (number & 0xffff);
+    return PACKET_STOP;
+}
+
 /* The steps, by the file that has them. */
 CKSUM_HIDDEN struct next packet_bsd_loopback(struct walk *w); /* link.c */
 CKSUM_HIDDEN struct next packet_cisco_hdlc(struct walk *w);
@@ -126,15 +135,34 @@ CKSUM_HIDDEN struct next packet_ppp(struct walk *w);
 CKSUM_HIDDEN struct next packet_ppp_or_cisco_hdlc(struct walk *w);
 CKSUM_HIDDEN struct next packet_ppp_with_direction(struct walk *w);
 CKSUM_HIDDEN struct next packet_pppoe(struct walk *w);
-CKSUM_HIDDEN struct next packet_ip(struct walk *w);  /* network.c */
+CKSUM_HIDDEN struct next packet_ip(struct walk *w); /* network.c */
+CKSUM_HIDDEN struct next packet_ipv4(struct walk *w);
+CKSUM_HIDDEN struct next packet_ipv6(struct walk *w);
 CKSUM_HIDDEN struct next packet_gre(struct walk *w); /* tunnel.c */
-CKSUM_HIDDEN struct next packet_udp_payload(unsigned from, unsigned to);
 
-/* The step that w->ethertype names. */
+/* The step behind UDP that a port names. */
+CKSUM_HIDDEN struct next packet_follow_port(unsigned from, unsigned to);
+
+/* Whether UDP over IPv6 to this port may go without a checksum. */
+CKSUM_HIDDEN bool packet_port_of_tunnel(unsigned port);
+
+/* The step that w->ethertype names; up to 1500 it is the length of an IEEE 802.3 frame. The second: where it is never one. */
 CKSUM_HIDDEN struct next packet_follow_ethertype(struct walk *w);
+CKSUM_HIDDEN struct next packet_follow_type(struct walk *w);
 
 /* The step that w->protocol names, behind an IP header. */
 CKSUM_HIDDEN struct next packet_follow_protocol(struct walk *w);
+
+/*
+ * Evidence, where nothing says what stands `skip` bytes behind w->at: whether it is the header of an IP packet, or of an
+ * Ethernet frame with such a packet in it, whose lengths and whose sum or protocol fit (guess.c).
+ */
+enum packet_evidence { PACKET_NO_EVIDENCE, PACKET_WEAK_EVIDENCE, PACKET_STRONG_EVIDENCE };
+CKSUM_HIDDEN enum packet_evidence packet_is_ip(const struct walk *w, uint64_t skip);
+CKSUM_HIDDEN bool packet_is_ethernet(const struct walk *w, uint64_t skip);
+
+/* Whether anything is known of this protocol number behind an IP header of this version. */
+CKSUM_HIDDEN bool packet_protocol_known(unsigned protocol, unsigned version);
 
 /*
  * Starts the check of a transport. *length is what IP carries of it. NULL, with the reason in the check, if nothing

@@ -130,6 +130,7 @@ PyObject *core_verify_packet(PyObject *module, PyObject *args)
     unsigned link;
     size_t offset, length, original;
     struct packet_check checks[PACKET_MAX_CHECKS];
+    uint32_t silence;
     const struct cksum_kernel *kernel;
     PyObject *buf;
 
@@ -153,7 +154,7 @@ PyObject *core_verify_packet(PyObject *module, PyObject *args)
         goto done;
     }
     const unsigned char *packet = (const unsigned char *)view.buf + offset;
-    const unsigned n = packet_verify(kernel->fn, packet, length, original, link, checks);
+    const unsigned n = packet_verify(kernel->fn, packet, length, original, link, checks, &silence);
     for (unsigned i = 0; list != NULL && i < n; i++) {
         PyObject *tuple = verdict_tuple(kernel, packet, offset, &checks[i]);
         if (tuple == NULL || PyList_Append(list, tuple) < 0) {

@@ -114,9 +114,10 @@ static void scan(const unsigned char *data, size_t size, size_t window, struct r
 /* Judges the record, alone in its block; also fills its fields, after which nothing may be bad that was covered. */
 static unsigned judge(const unsigned char *data, const struct records *records, size_t i, struct packet_check *checks)
 {
+    uint32_t silence;
     unsigned char *packet = exact_copy(data + records->offsets[i], records->lengths[i]);
-    const unsigned n =
-        packet_verify(kernel(), packet, records->lengths[i], records->original_lengths[i], records->links[i], checks);
+    const unsigned n = packet_verify(kernel(), packet, records->lengths[i], records->original_lengths[i],
+                                     records->links[i], checks, &silence);
     CHECK(n <= PACKET_MAX_CHECKS, "%u checks", n);
     for (unsigned at = 0; at < n; at++) {
         CHECK(!checks[at].pending && checks[at].status < PACKET_STATUS_COUNT, "check %u has no verdict", at);
@@ -135,10 +136,11 @@ static unsigned judge(const unsigned char *data, const struct records *records, 
 
 static void fill_and_judge(const unsigned char *data, size_t size, unsigned link)
 {
+    uint32_t silence;
     struct packet_check checks[PACKET_MAX_CHECKS];
     unsigned char *packet = exact_copy(data, size);
     packet_fill(kernel(), packet, size, link);
-    const unsigned n = packet_verify(kernel(), packet, size, size, link, checks);
+    const unsigned n = packet_verify(kernel(), packet, size, size, link, checks, &silence);
     for (unsigned at = 0; at < n; at++) {
         CHECK(checks[at].status != PACKET_BAD, "layer %u is bad after it was filled in", checks[at].layer);
     }
@@ -345,6 +347,7 @@ static void test_changed_bytes(void)
 /* Several changes in one packet, cut somewhere, under a link type that need not be its own. */
 static void test_changed_packets(void)
 {
+    uint32_t silence;
     static const unsigned links[] = {0, 1, 9, 12, 14, 50, 51, 101, 104, 108, 113, 204, 228, 229, 276, 147};
     static struct records records;
     struct packet_check checks[PACKET_MAX_CHECKS];
@@ -360,7 +363,7 @@ static void test_changed_packets(void)
         for (uint64_t n = 1 + random_next(&random) % 4; n > 0 && length > 0; n--) {
             packet[random_next(&random) % length] = (unsigned char)random_next(&random);
         }
-        packet_verify(kernel(), packet, length, length + random_next(&random) % 3 * 100, link, checks);
+        packet_verify(kernel(), packet, length, length + random_next(&random) % 3 * 100, link, checks, &silence);
         fill_and_judge(packet, length, link);
         free(packet);
     }
@@ -380,6 +383,7 @@ static void put_length(unsigned char *at, unsigned length)
  */
 static void test_depth(bool vxlan)
 {
+    uint32_t silence;
     enum { HEADERS = 500 };
     const unsigned step = vxlan ? 20 + 8 + 8 + 14 : 20, size = HEADERS * step;
     struct packet_check *checks = malloc(PACKET_MAX_CHECKS * sizeof *checks);
@@ -400,7 +404,7 @@ static void test_depth(bool vxlan)
             header[48] = 0x08;
         }
     }
-    const unsigned n = packet_verify(kernel(), packet, size, size, PACKET_LINK_RAW, checks);
+    const unsigned n = packet_verify(kernel(), packet, size, size, PACKET_LINK_RAW, checks, &silence);
     CHECK(n == PACKET_MAX_CHECKS, "%u checks", n);
     CHECK(checks[n - 1].status == PACKET_UNCHECKED && checks[n - 1].reason == PACKET_TOO_DEEP, "the last says nothing");
     CHECK(checks[n - 2].status == PACKET_BAD, "the one before is not judged");
@@ -408,8 +412,56 @@ static void test_depth(bool vxlan)
     free(checks);
 }
 
+/* Packets of which nothing is judged are counted by the reason; more reasons than there is room for become one. */
+static void test_silences(void)
+{
+    enum { KINDS = PACKET_MAX_SILENCES + 20, N = 2 * KINDS };
+    static unsigned char data[N * 14];
+    static int64_t offsets[N];
+    static uint32_t lengths[N];
+    static uint16_t links[N];
+    static unsigned char per_packet[N];
+    static uint64_t counts[256];
+    char text[PACKET_SILENCE_TEXT];
+    uint64_t packets = 0;
+    for (unsigned i = 0; i < N; i++) {
+        offsets[i] = 14 * (int64_t)i;
+        lengths[i] = 14;
+        links[i] = i < 6 ? 147 : PACKET_LINK_ETHERNET;
+        put_length(data + offsets[i] + 12, 0xf000 + i % KINDS);
+    }
+    struct packet_batch batch = {
+        .data = data,
+        .size = sizeof data,
+        .offsets = offsets,
+        .lengths = lengths,
+        .originals = lengths,
+        .links = links,
+        .n = N,
+        .per_packet = per_packet,
+        .counts = counts,
+    };
+    CHECK(packet_verify_batch(kernel(), &batch) == PACKET_BATCH_WHOLE, "the batch ends early");
+    CHECK(batch.n_silences == PACKET_MAX_SILENCES && batch.unknown == 6, "%zu reasons", batch.n_silences);
+    packet_silence_text(batch.silences[0].silence, text);
+    CHECK(strcmp(text, "link type 147") == 0 && batch.silences[0].packets == 6, "%s: %llu", text,
+          (unsigned long long)batch.silences[0].packets);
+    packet_silence_text(batch.silences[1].silence, text);
+    CHECK(strcmp(text, "ethertype 0xf006") == 0 && batch.silences[1].packets == 2, "%s", text);
+    packet_silence_text(batch.silences[batch.n_silences - 1].silence, text);
+    CHECK(strcmp(text, "other reasons") == 0, "%s", text);
+    for (size_t i = 0; i < batch.n_silences; i++) {
+        packets += batch.silences[i].packets;
+    }
+    CHECK(packets == N, "%llu packets", (unsigned long long)packets);
+    packet_silence_text((uint32_t)PACKET_SILENT_UNCHECKED << 16 | PACKET_FRAGMENT, text);
+    CHECK(strncmp(text, "fragment", 8) == 0, "%s", text);
+    free(batch.codes);
+}
+
 void test_packet(void)
 {
+    test_silences();
     test_verdicts();
     test_truncation();
     test_snapped_packets();
