@@ -294,7 +294,7 @@ def test_a_new_kernel_is_one_file_and_one_line(editable: Environment, tmp_path: 
     (checkout / "csrc" / "kernels" / "peer").mkdir(exist_ok=True)
     (checkout / "csrc" / "kernels" / "peer" / "of_a_test.c").write_text(KERNEL.lstrip())
     with (checkout / "csrc" / "kernels" / "kernels.def").open("a") as kernels:
-        kernels.write("CKSUM_KERNEL(of_a_test)\n")
+        kernels.write("CKSUM_LISTED(of_a_test)\n")
     run([editable.python, "setup.py", "-q", "build_ext", "--inplace"], checkout)
 
     # `python -m` looks into the folder it starts in before it looks for what is installed

@@ -5,16 +5,15 @@
 
 #include "base/cpu.h"
 
-#undef CKSUM_KERNEL
-#define CKSUM_KERNEL(id) extern const struct cksum_kernel *const cksum_kernel_##id CKSUM_HIDDEN;
+#define CKSUM_LISTED(id) extern const struct cksum_kernel *const cksum_kernel_##id CKSUM_HIDDEN;
 #include "kernels/kernels.def"
-#undef CKSUM_KERNEL
+#undef CKSUM_LISTED
 
-#define CKSUM_KERNEL(id) &cksum_kernel_##id,
+#define CKSUM_LISTED(id) &cksum_kernel_##id,
 static const struct cksum_kernel *const *const list[] = {
 #include "kernels/kernels.def"
 };
-#undef CKSUM_KERNEL
+#undef CKSUM_LISTED
 
 #define LIST_LENGTH (sizeof list / sizeof list[0])
 

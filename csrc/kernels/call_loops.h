@@ -1,11 +1,12 @@
 /*
- * call_loops.h: the loops that call a kernel, as a template that each kernel's own file instantiates.
+ * call_loops.h: the loops that call a kernel, as a template that each kernel's own file instantiates. kernel.h includes
+ * it, behind the type of what is called.
  *
  * Why in the kernel's file: so that the call is direct. One shared `call *fn` costs 7.5 to 8.4 ticks for an empty call
  * on AMD Zen 3, where a direct one costs 4.0, and hides every difference below 64 bytes.
  *
  * Why the compiler cannot look through it: a call to a function that it can see is inlined, hoisted out of the loop
- * as pure, or made to a clone that keeps values in registers which a real call destroys. `noinline` and a memory
+ * as pure, or turned into a clone that keeps values in registers which a real call destroys. `noinline` and a memory
  * barrier do not prevent that: clang 19 deleted every call to an empty kernel, gcc called a .constprop clone. So the
  * kernel gets a second, hidden name in assembly (.set), that name is declared `extern`, and the loops call it: the
  * compiler sees a function it knows nothing about, the linker resolves it to the same address. tests/test_call_loops.py
@@ -21,8 +22,7 @@
 
 #include "base/arch.h"
 #include "base/fold.h"
-
-typedef uint32_t cksum_fn(const void *buf, size_t len, uint32_t sum);
+#include "kernels/receive.h"
 
 /* One buffer to sum. */
 struct cksum_span {
@@ -35,19 +35,18 @@ struct cksum_span {
  * write (only receive does).
  */
 typedef uint64_t cksum_loop_fn(const struct cksum_span *spans, size_t n_spans, uint64_t calls, unsigned char *scratch);
-#define CKSUM_SCRATCH_BYTES 65536u
 
-/* The loops: C name, the name of their functions and that Python uses. */
-#define CKSUM_LOOPS(X)                                                                                                 \
-    X(PLAIN, plain)                                                                                                    \
-    X(DPDK, dpdk)                                                                                                      \
-    X(EACH, each)                                                                                                      \
-    X(CHAIN, chain)                                                                                                    \
-    X(RECEIVE, receive)
+/* The loops: what the reader of the list hands through, C name, the name of their functions and that Python uses. */
+#define CKSUM_LOOPS(X, given)                                                                                          \
+    X(given, PLAIN, plain)                                                                                             \
+    X(given, DPDK, dpdk)                                                                                               \
+    X(given, EACH, each)                                                                                               \
+    X(given, CHAIN, chain)                                                                                             \
+    X(given, RECEIVE, receive)
 
 enum cksum_loop {
-#define CKSUM_LOOP_ID(id, name) CKSUM_LOOP_##id,
-    CKSUM_LOOPS(CKSUM_LOOP_ID)
+#define CKSUM_LOOP_ID(given, id, name) CKSUM_LOOP_##id,
+    CKSUM_LOOPS(CKSUM_LOOP_ID, )
 #undef CKSUM_LOOP_ID
     CKSUM_LOOP_COUNT
 };
@@ -115,46 +114,13 @@ CKSUM_INLINE uint64_t cksum_loop_chain(cksum_fn *fn, const struct cksum_span *sp
     return last;
 }
 
-/* Bytes of the IPv4 header and of the TCP or UDP header behind it, as the packet says. */
-CKSUM_INLINE size_t cksum_ipv4_header(const unsigned char *packet)
-{
-    return 4 * (size_t)(packet[0] & 0xf);
-}
-
-CKSUM_INLINE size_t cksum_l4_header(const unsigned char *packet, const unsigned char *segment)
-{
-    return packet[9] == 6 ? 4 * (size_t)(segment[12] >> 4) : 8;
-}
-
-/* Whether the receive loop may be run on the span: an IPv4 packet whose headers lie inside it. */
-CKSUM_INLINE int cksum_receivable(const struct cksum_span *span)
-{
-    if (span->len < 20 || span->len > CKSUM_SCRATCH_BYTES || span->buf[0] >> 4 != 4) {
-        return 0;
-    }
-    const size_t header = cksum_ipv4_header(span->buf);
-    const size_t least = span->buf[9] == 6 ? 20 : 8;
-    return header >= 20 && span->len >= header + least &&
-           span->len >= header + cksum_l4_header(span->buf, span->buf + header);
-}
-
-/*
- * receive: the work of a receiver of IPv4 packets with TCP or UDP in them: header lengths, protocol and addresses are
- * read, the segment is summed on top of its pseudo header, its payload is copied once. Every span is receivable.
- */
+/* receive: what cksum_receive does, for the spans in turn. Every span is receivable. */
 CKSUM_INLINE uint64_t cksum_loop_receive(cksum_fn *fn, const struct cksum_span *spans, size_t n_spans, uint64_t calls,
                                          unsigned char *scratch)
 {
     uint64_t all = 0;
     for (size_t j = 0; calls > 0; calls--) {
-        const unsigned char *packet = spans[j].buf;
-        const unsigned char *segment = packet + cksum_ipv4_header(packet);
-        const size_t length = spans[j].len - cksum_ipv4_header(packet);
-        const size_t l4_header = cksum_l4_header(packet, segment);
-        const uint64_t pseudo = (uint64_t)cksum_load32(packet + 12) + cksum_load32(packet + 16) +
-                                cksum_host_order16((uint16_t)length) + cksum_host_order16(packet[9]);
-        memcpy(scratch, segment + l4_header, length - l4_header);
-        all += fn(segment, length, cksum_fold32(cksum_fold64(pseudo))) + cksum_load32(segment);
+        all += cksum_receive(fn, spans[j].buf, spans[j].len, scratch);
         j = j + 1 < n_spans ? j + 1 : 0;
     }
     return all + scratch[0];
@@ -172,24 +138,17 @@ CKSUM_INLINE uint64_t cksum_loop_receive(cksum_fn *fn, const struct cksum_span *
     extern cksum_fn cksum_opaque_##id CKSUM_HIDDEN;
 #endif
 
-#define CKSUM_DEFINE_LOOP(id, loop)                                                                                    \
+#define CKSUM_DEFINE_LOOP(id, ID, loop)                                                                                \
     static uint64_t cksum_loop_##loop##_##id(const struct cksum_span *spans, size_t n_spans, uint64_t calls,           \
                                              unsigned char *scratch)                                                   \
     {                                                                                                                  \
         return cksum_loop_##loop(cksum_opaque_##id, spans, n_spans, calls, scratch);                                   \
     }
+#define CKSUM_LOOP_POINTER(id, ID, loop) cksum_loop_##loop##_##id,
 
 #define CKSUM_DEFINE_LOOPS(id, function)                                                                               \
     CKSUM_OPAQUE_NAME(id, function)                                                                                    \
-    CKSUM_DEFINE_LOOP(id, plain)                                                                                       \
-    CKSUM_DEFINE_LOOP(id, dpdk)                                                                                        \
-    CKSUM_DEFINE_LOOP(id, each)                                                                                        \
-    CKSUM_DEFINE_LOOP(id, chain)                                                                                       \
-    CKSUM_DEFINE_LOOP(id, receive)                                                                                     \
-    static cksum_loop_fn *const cksum_loops_##id[CKSUM_LOOP_COUNT] = {                                                 \
-        [CKSUM_LOOP_PLAIN] = cksum_loop_plain_##id,     [CKSUM_LOOP_DPDK] = cksum_loop_dpdk_##id,                      \
-        [CKSUM_LOOP_EACH] = cksum_loop_each_##id,       [CKSUM_LOOP_CHAIN] = cksum_loop_chain_##id,                    \
-        [CKSUM_LOOP_RECEIVE] = cksum_loop_receive_##id,                                                                \
-    };
+    CKSUM_LOOPS(CKSUM_DEFINE_LOOP, id) static cksum_loop_fn *const cksum_loops_##id[CKSUM_LOOP_COUNT] = {              \
+        CKSUM_LOOPS(CKSUM_LOOP_POINTER, id)};
 
 #endif

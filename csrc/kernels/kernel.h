@@ -14,7 +14,7 @@
  * PRODUCTION and REFERENCE kernels keep all of it. PAST, PEER and foreign ones keep it for a 16-bit sum and
  * min_len <= len <= max_len. YARDSTICK functions compute no checksum.
  *
- * A kernel is one file of this shape, and one line CKSUM_KERNEL(name) in kernels.def:
+ * A kernel is one file of this shape, and one line CKSUM_LISTED(name) in kernels.def:
  *
  *     #include "kernels/kernel.h"
  *     CKSUM_FUNCTION(name)(const void *buf, size_t len, uint32_t sum) { ... }
@@ -29,7 +29,10 @@
 #include <stdint.h>
 
 #include "base/arch.h"
-#include "kernels/call_loops.h"
+
+typedef uint32_t cksum_fn(const void *buf, size_t len, uint32_t sum);
+
+#include "kernels/call_loops.h" /* calls a cksum_fn */
 
 /* What a kernel is for. Only PRODUCTION is ever chosen for the caller. */
 #define CKSUM_ROLES(X)                                                                                                 \

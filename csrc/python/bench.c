@@ -26,14 +26,14 @@ struct bench {
 };
 
 static const char *const loop_names[] = {
-#define LOOP_NAME(id, name) [CKSUM_LOOP_##id] = #name,
-    CKSUM_LOOPS(LOOP_NAME)
+#define LOOP_NAME(given, id, name) [CKSUM_LOOP_##id] = #name,
+    CKSUM_LOOPS(LOOP_NAME, )
 #undef LOOP_NAME
 };
 
 /* All of them for an error text. */
-#define LOOP_TEXT(id, name) " " #name
-#define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT)
+#define LOOP_TEXT(given, id, name) " " #name
+#define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT, )
 
 /* 0, or -1 with RuntimeError set if another thread is inside a method of this Bench. */
 static int enter(struct bench *bench)
@@ -140,7 +140,7 @@ static int find_loop(const char *name, enum cksum_loop *loop)
 static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, size_t n)
 {
     for (size_t i = 0; loop == CKSUM_LOOP_RECEIVE && i < n; i++) {
-        if (!cksum_receivable(&spans[i])) {
+        if (!cksum_receivable(spans[i].buf, spans[i].len)) {
             PyErr_Format(
                 PyExc_ValueError,
                 "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "

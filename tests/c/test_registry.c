@@ -5,12 +5,11 @@
 
 #include "check.h"
 
-#undef CKSUM_KERNEL
-#define CKSUM_KERNEL(id) #id,
+#define CKSUM_LISTED(id) #id,
 static const char *const names[] = {
 #include "kernels/kernels.def"
 };
-#undef CKSUM_KERNEL
+#undef CKSUM_LISTED
 
 static void test_descriptor(const struct cksum_kernel *kernel)
 {
