@@ -79,6 +79,37 @@ def test_quoted_includes_are_written_from_csrc() -> None:
             assert (CSRC / header).is_file(), f'{name_of(path)} includes "{header}": write it from csrc/'
 
 
+def included(path: Path) -> list[Path]:
+    return [CSRC / header for header in includes(path) if (CSRC / header).is_file()]
+
+
+@pytest.mark.parametrize("path", c_files(), ids=name_of)
+def test_no_circle_of_includes(path: Path) -> None:
+    reached, left = set[Path](), included(path)
+    while left:
+        header = left.pop()
+        if header not in reached:
+            reached.add(header)
+            left += included(header)
+    assert path not in reached
+
+
+def test_headers_of_the_binding_that_hold_code() -> None:
+    headers = {path.name for path in (CSRC / "python").glob("*.h")}
+    assert {name for name in headers if re.search(r"\breturn\b", code(CSRC / "python" / name))} == {"fast.h"}
+
+
+def test_no_line_of_c_is_wider_than_120_columns() -> None:
+    tests = [path for path in (ROOT / "tests" / "c").iterdir() if path.is_file()]
+    lines = [
+        (name_of(path), number)
+        for path in [*c_files(), *tests]
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if len(line) > 120
+    ]
+    assert lines == []
+
+
 def test_only_the_binding_includes_python() -> None:
     with_python = {path for path in c_files() if "Python.h" in code(path)}
     assert {path.parent for path in with_python} == {CSRC / "python"}

@@ -5,8 +5,8 @@
  *
  * A program of its own and not Python, so that the instrument sees little else. The calls go through the kernel's own
  * plain loop, the one that the bench times; callgrind is told to collect inside that function only. The bytes to sum
- * come from standard input and lie OFFSET bytes behind the start of a page. Prints the address at which the shared object
- * was loaded: code outside of .text is reported by its absolute address.
+ * come from standard input and lie OFFSET bytes behind the start of a page. Prints the address at which the shared
+ * object was loaded: code outside of .text is reported by its absolute address.
  */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>

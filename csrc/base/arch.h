@@ -6,7 +6,9 @@
 #ifndef CKSUM_BASE_ARCH_H
 #define CKSUM_BASE_ARCH_H
 
-/* setup.py hands the first of these that applies to whoever builds. The oldest versions are the oldest that were tried. */
+/*
+ * setup.py hands the first of these that applies to whoever builds. The oldest versions are the oldest that were tried.
+ */
 #if !defined(__GNUC__)
 #error "fastcksum needs gcc or clang: it relies on target attributes and on symbol aliases in assembly"
 #elif defined(__clang__) && __clang_major__ < 11

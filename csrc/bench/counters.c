@@ -26,7 +26,9 @@ enum { RECORD_HEAD = 3, RECORD_MOST = RECORD_HEAD + 2 * COUNTERS_EVENT_COUNT };
 /* Too few are left to be worth a group: cycles and instructions. */
 enum { FEWEST_EVENTS = 2 };
 
-/* One event of this thread, in user space, in the leader's group (-1: it leads). The descriptor, or -1 with errno set. */
+/*
+ * One event of this thread, in user space, in the leader's group (-1: it leads). The descriptor, or -1 with errno set.
+ */
 static int open_event(const struct counters_code *code, int leader)
 {
     struct perf_event_attr attributes = {

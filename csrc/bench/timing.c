@@ -63,7 +63,9 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The tick counter and the monotonic clock at one moment, in ns; of several tries, the one with the tightest bracket. */
+/*
+ * The tick counter and the monotonic clock at one moment, in ns; of several tries, the one with the tightest bracket.
+ */
 static void read_both_clocks(uint64_t *ticks, double *ns)
 {
     uint64_t tightest = UINT64_MAX;

@@ -3,8 +3,9 @@
  *
  * The arrays are taken in blocks: each is decoded into plain 64-bit numbers first, by a loop for its type alone, and
  * the loop over the kernel then knows no types. That costs about a nanosecond a span, and needs one loop instead of one
- * for each pair of types; only plain 64-bit arrays, what NumPy makes unless told otherwise, have a loop of their own. The decoded block is also the private copy that
- * makes the bounds check mean something while another thread writes to the arrays.
+ * for each pair of types; only plain 64-bit arrays, what NumPy makes unless told otherwise, have a loop of their own.
+ * The decoded block is also the private copy that makes the bounds check mean something while another thread writes to
+ * the arrays.
  */
 #include "core/batch.h"
 

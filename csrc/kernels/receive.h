@@ -36,8 +36,8 @@ CKSUM_INLINE int cksum_receivable(const unsigned char *packet, size_t size)
 }
 
 /*
- * Reads header lengths, protocol and addresses, sums the segment on top of its pseudo header and copies its payload once.
- * The result is made of all that was read. The packet is receivable; scratch has CKSUM_SCRATCH_BYTES.
+ * Reads header lengths, protocol and addresses, sums the segment on top of its pseudo header and copies its payload
+ * once. The result is made of all that was read. The packet is receivable; scratch has CKSUM_SCRATCH_BYTES.
  */
 CKSUM_INLINE uint64_t cksum_receive(cksum_fn *fn, const unsigned char *packet, size_t size, unsigned char *scratch)
 {

@@ -1,4 +1,6 @@
-/* find.c: finds the checksums of a packet: the walk, from the link type to the first header that nothing is known of. */
+/*
+ * find.c: finds the checksums of a packet: the walk, from the link type to the first header that nothing is known of.
+ */
 #include "packet/walk.h"
 
 static const struct {

@@ -84,9 +84,9 @@ static void judge_one(cksum_fn *fn, const unsigned char *bytes, struct packet_ch
 }
 
 /*
- * Tries a BAD check once more with each PARTIAL segment inside completed: a sender that leaves the inner checksum to the
- * card (Linux' local checksum offload) makes the outer one for the packet that the card sends. A segment whose checksum
- * is right sums, with its pseudo header, to 0xffff; so its own sum is the complement of that pseudo header.
+ * Tries a BAD check once more with each PARTIAL segment inside completed: a sender that leaves the inner checksum to
+ * the card (Linux' local checksum offload) makes the outer one for the packet that the card sends. A segment whose
+ * checksum is right sums, with its pseudo header, to 0xffff; so its own sum is the complement of that pseudo header.
  */
 static void judge_offloaded(cksum_fn *fn, const unsigned char *bytes, struct packet_check *outer,
                             const struct packet_check *inner, unsigned n)

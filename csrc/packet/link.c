@@ -29,7 +29,9 @@ static struct next llc(struct walk *w)
     return packet_follow_type(w);
 }
 
-/* What stands behind the last label (RFC 4385, RFC 8469): IP, or Ethernet with a control word of four bytes or without. */
+/*
+ * What stands behind the last label (RFC 4385, RFC 8469): IP, or Ethernet with a control word of four bytes or without.
+ */
 static struct next behind_labels(struct walk *w)
 {
     const bool control_word = packet_have(w, 1) && *packet_here(w) >> 4 == 0;

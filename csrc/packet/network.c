@@ -1,7 +1,10 @@
 /* network.c: IPv4 and IPv6, their options and extension headers. */
 #include "packet/walk.h"
 
-/* The last address of a source route that is not used up yet (RFC 791), or NULL. Options that make no sense are skipped. */
+/*
+ * The last address of a source route that is not used up yet (RFC 791), or NULL. Options that make no sense are
+ * skipped.
+ */
 static const unsigned char *source_route(const unsigned char *option, const unsigned char *end)
 {
     while (option < end && option[0] != 0) { /* 0 ends the list */
@@ -79,7 +82,9 @@ static struct next ipv4(struct walk *w)
 
 /* ---- IPv6 ---- */
 
-/* Looks through options for the home address (RFC 6275), which counts as the source, and the jumbo length (RFC 2675). */
+/*
+ * Looks through options for the home address (RFC 6275), which counts as the source, and the jumbo length (RFC 2675).
+ */
 static void ipv6_options(struct walk *w, const unsigned char *option, const unsigned char *end, uint32_t *jumbo)
 {
     while (option < end) {

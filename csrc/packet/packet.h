@@ -169,8 +169,8 @@ CKSUM_HIDDEN bool packet_link_known(unsigned link);
 
 /*
  * Finds the checksums of a packet of which `captured` bytes are there and which had `original` bytes on the wire, the
- * outermost first; writes at most PACKET_MAX_CHECKS and returns how many. Sums nothing: each is pending, UNCHECKED or NONE.
- * *end says why the walk ended, as a silence.
+ * outermost first; writes at most PACKET_MAX_CHECKS and returns how many. Sums nothing: each is pending, UNCHECKED or
+ * NONE. *end says why the walk ended, as a silence.
  */
 CKSUM_HIDDEN unsigned packet_find(const unsigned char *bytes, size_t captured, size_t original, unsigned link,
                                   struct packet_check *checks, uint32_t *end);
@@ -188,7 +188,10 @@ CKSUM_HIDDEN unsigned packet_verify(cksum_fn *fn, const unsigned char *bytes, si
 #define PACKET_SILENCE_TEXT 128
 CKSUM_HIDDEN void packet_silence_text(uint32_t silence, char text[PACKET_SILENCE_TEXT]);
 
-/* The field as it stands, and as it should be, as numbers in network order. The first needs has_field, the second covered. */
+/*
+ * The field as it stands, and as it should be, as numbers in network order. The first needs has_field, the second
+ * covered.
+ */
 CKSUM_HIDDEN uint16_t packet_found(const unsigned char *bytes, const struct packet_check *check);
 CKSUM_HIDDEN uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct packet_check *check);
 

@@ -2,9 +2,9 @@
  * pcap.c: an own small reader of pcap and pcapng, and why.
  *
  * libpcap hands out one packet a call and is not installed everywhere; dpkt, scapy and python-pcapng make one or more
- * Python objects a packet, at 1 to 20 us each. None gives offsets into one buffer, which is all that a checksum needs and
- * costs a few nanoseconds a packet. The formats are small: a header and records (pcap), blocks that carry their length
- * at both ends (pcapng, draft-ietf-opsawg-pcapng).
+ * Python objects a packet, at 1 to 20 us each. None gives offsets into one buffer, which is all that a checksum needs
+ * and costs a few nanoseconds a packet. The formats are small: a header and records (pcap), blocks that carry their
+ * length at both ends (pcapng, draft-ietf-opsawg-pcapng).
  *
  * The file is not trusted. A length is compared with what is left before it is used, every step consumes bytes, and
  * the first thing that cannot be true ends the reading: what was found before it stays found.

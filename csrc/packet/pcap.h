@@ -2,7 +2,8 @@
  * pcap.h: the records of a capture file (pcap, pcapng), found in bytes that may come in pieces.
  *
  * The caller reads the file and hands over a window of it; the reader says where the packets lie in that window and how
- * many of its bytes it is done with. Nothing is copied and no object is made for a packet. Knows neither files nor Python.
+ * many of its bytes it is done with. Nothing is copied and no object is made for a packet. Knows neither files nor
+ * Python.
  */
 #ifndef CKSUM_PACKET_PCAP_H
 #define CKSUM_PACKET_PCAP_H
@@ -90,9 +91,9 @@ struct pcap_records {
 CKSUM_HIDDEN enum pcap_format pcap_format_of(const unsigned char *magic);
 
 /*
- * Takes records from the window, which begins at reader->position of the file, until it or the room is used up. `final`:
- * the file ends with the window. Returns the bytes it is done with; the next window begins behind them. *needed is
- * the size of a window that holds the next record, as far as is known; 0 if there is no next one.
+ * Takes records from the window, which begins at reader->position of the file, until it or the room is used up.
+ * `final`: the file ends with the window. Returns the bytes it is done with; the next window begins behind them.
+ * *needed is the size of a window that holds the next record, as far as is known; 0 if there is no next one.
  */
 CKSUM_HIDDEN size_t pcap_scan(struct pcap_reader *reader, const unsigned char *window, size_t size, bool final,
                               struct pcap_records *records, size_t *needed);

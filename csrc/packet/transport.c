@@ -158,8 +158,8 @@ static struct next dccp(struct walk *w)
 }
 
 /*
- * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC 7166). The
- * AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type and length.
+ * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC 7166).
+ * The AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type and length.
  */
 static bool ospf3_authenticated(const unsigned char *header, unsigned length, uint64_t carried)
 {
@@ -212,8 +212,8 @@ static struct next ospf(struct walk *w)
 }
 
 /*
- * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That over IPv4
- * RFC 5798 was read either way, the verdict knows.
+ * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That over
+ * IPv4 RFC 5798 was read either way, the verdict knows.
  */
 static struct next vrrp(struct walk *w)
 {

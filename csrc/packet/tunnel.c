@@ -65,7 +65,10 @@ static struct next vxlan(struct walk *w)
     return (struct next){packet_ethernet};
 }
 
-/* The generic extension, on a port of its own, where a flag says that a protocol number is there (draft-ietf-nvo3-vxlan-gpe). */
+/*
+ * The generic extension, on a port of its own, where a flag says that a protocol number is there
+ * (draft-ietf-nvo3-vxlan-gpe).
+ */
 static struct next vxlan_gpe(struct walk *w)
 {
     if (!packet_have(w, 8) || !(packet_here(w)[0] & 0x08)) {

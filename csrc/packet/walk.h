@@ -2,16 +2,16 @@
  * walk.h: the walk through a packet, for the files that know its protocols.
  *
  * A packet is walked from the outside in by small steps, one function a protocol. A step reads one header at w->at and
- * names the step that reads what stands behind it, which it looks up in a table; it does not call it, so that a packet of
- * a thousand headers costs a loop and no stack. Three ends are kept:
+ * names the step that reads what stands behind it, which it looks up in a table; it does not call it, so that a packet
+ * of a thousand headers costs a loop and no stack. Three ends are kept:
  *
  *     at          where the next header begins
  *     end         where the payload in hand ends by what the headers say: Ethernet padding and trailers lie behind it
  *     captured    where the bytes end that may be read
  *
- * Every read is preceded by packet_have(w, n), which asks for both ends. Every step moves `at` forward, so the walk ends;
- * a length that a header claims is read once into a local and is compared before it is used, so that bytes which another
- * thread changes meanwhile give a wrong verdict at worst.
+ * Every read is preceded by packet_have(w, n), which asks for both ends. Every step moves `at` forward, so the walk
+ * ends; a length that a header claims is read once into a local and is compared before it is used, so that bytes which
+ * another thread changes meanwhile give a wrong verdict at worst.
  */
 #ifndef CKSUM_PACKET_WALK_H
 #define CKSUM_PACKET_WALK_H
@@ -39,7 +39,9 @@ struct walk {
     uint16_t ethertype; /* of what is at `at` */
     uint32_t silence;   /* why the walk ends, if it ends here */
 
-    /* The IP header in force. src and dst are what the pseudo header takes, which is not always what the header says. */
+    /*
+     * The IP header in force. src and dst are what the pseudo header takes, which is not always what the header says.
+     */
     uint8_t ip_version;
     uint8_t protocol;
     uint8_t trouble;     /* why what it carries can't be judged; NO_REASON if it can */
@@ -146,7 +148,10 @@ CKSUM_HIDDEN struct next packet_follow_port(unsigned from, unsigned to);
 /* Whether UDP over IPv6 to this port may go without a checksum. */
 CKSUM_HIDDEN bool packet_port_of_tunnel(unsigned port);
 
-/* The step that w->ethertype names; up to 1500 it is the length of an IEEE 802.3 frame. The second: where it is never one. */
+/*
+ * The step that w->ethertype names; up to 1500 it is the length of an IEEE 802.3 frame. The second: where it is never
+ * one.
+ */
 CKSUM_HIDDEN struct next packet_follow_ethertype(struct walk *w);
 CKSUM_HIDDEN struct next packet_follow_type(struct walk *w);
 
@@ -154,8 +159,8 @@ CKSUM_HIDDEN struct next packet_follow_type(struct walk *w);
 CKSUM_HIDDEN struct next packet_follow_protocol(struct walk *w);
 
 /*
- * Evidence, where nothing says what stands `skip` bytes behind w->at: whether it is the header of an IP packet, or of an
- * Ethernet frame with such a packet in it, whose lengths and whose sum or protocol fit (guess.c).
+ * Evidence, where nothing says what stands `skip` bytes behind w->at: whether it is the header of an IP packet, or of
+ * an Ethernet frame with such a packet in it, whose lengths and whose sum or protocol fit (guess.c).
  */
 enum packet_evidence { PACKET_NO_EVIDENCE, PACKET_WEAK_EVIDENCE, PACKET_STRONG_EVIDENCE };
 CKSUM_HIDDEN enum packet_evidence packet_is_ip(const struct walk *w, uint64_t skip);

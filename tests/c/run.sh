@@ -25,7 +25,8 @@ trap 'rm -rf "$build"' EXIT
 "$cc" -std=c11 -O2 -g -Wall -Wextra -Wconversion -Wshadow -Werror $SANITIZE "$@" \
     -DTEST_CAPTURES="\"$root/tests/data/captures\"" ${RUN:+-DTEST_CHANGES=10000} \
     -I "$root/csrc" -I "$root/tests/c" \
-    "$root"/csrc/base/*.c "$root"/csrc/kernels/*.c "$root"/csrc/kernels/*/*.c "$root"/csrc/core/*.c "$root"/csrc/packet/*.c \
+    "$root"/csrc/base/*.c "$root"/csrc/kernels/*.c "$root"/csrc/kernels/*/*.c "$root"/csrc/core/*.c \
+    "$root"/csrc/packet/*.c \
     "$root"/tests/c/*.c \
     -o "$build/tests"
 # shellcheck disable=SC2086

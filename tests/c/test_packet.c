@@ -1,7 +1,7 @@
 /*
  * The parser of packets and the reader of captures: the verdicts expected of tests/data/captures, and damage of every
- * kind, which must neither crash nor read outside the bytes. Each packet lies in a block of exactly its own size, so that
- * AddressSanitizer sees the first byte too many.
+ * kind, which must neither crash nor read outside the bytes. Each packet lies in a block of exactly its own size, so
+ * that AddressSanitizer sees the first byte too many.
  */
 #include "packet/packet.h"
 

@@ -2,10 +2,10 @@
  * dpdk_before: in the manner of DPDK's __rte_raw_cksum as it stands since 2022 (DPDK 22.11 and later).
  *
  * 16-bit words, two bytes copied at a time, added into 32 bits with no end-around carry; each step makes an integer of
- * the pointer, adds 2 and makes a pointer of it. gcc -O3 sees through the copy and the integers and vectorises the loop;
- * clang does not, at any -march, since the pointer of one turn has nothing to do with the last one's as far as it can
- * tell. That difference is what the exchange of February 2026 was about. (An integer that is stepped, with a pointer made
- * of it for each load, is not the same: clang 19 vectorises that from x86-64-v3 on.)
+ * the pointer, adds 2 and makes a pointer of it. gcc -O3 sees through the copy and the integers and vectorises the
+ * loop; clang does not, at any -march, since the pointer of one turn has nothing to do with the last one's as far as it
+ * can tell. That difference is what the exchange of February 2026 was about. (An integer that is stepped, with a
+ * pointer made of it for each load, is not the same: clang 19 vectorises that from x86-64-v3 on.)
  *
  * max_len: the sum is kept modulo 2^32, and a lost carry is an error of one. A 16-bit start value and 65536 words are
  * at most 65537 * 65535 = 2^32 - 1, which just fits: 131072 bytes are right whatever they hold. (From a start value
