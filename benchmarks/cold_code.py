@@ -25,7 +25,7 @@ import numpy as np
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab._bench.job import pinned
+from fastcksum.lab._machine.processor import pinned
 
 LENGTHS = (20, 64, 100, 1500)
 LARGEST_CODE = 6 * 1024

@@ -33,9 +33,11 @@ import numpy as np
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab._bench.job import MARGIN, check_sums, pinned, time_round
-from fastcksum.lab._bench.placement import links_of
-from fastcksum.lab._sweep import target_ticks
+from fastcksum.lab._bench.job import MARGIN, check_sums, time_round
+from fastcksum.lab._bench.links import links_at
+from fastcksum.lab._bench.places import draw_places
+from fastcksum.lab._bench.request import target_ticks
+from fastcksum.lab._machine.processor import pinned
 
 PAGE = mmap.PAGESIZE
 # One length of each class of the kernels, none of them a whole number of vectors.
@@ -157,7 +159,7 @@ def measure(field: list[Build], rounds: int, places: int) -> dict[tuple[str, boo
     bench = _core.Bench()
     keys: list[tuple[str, bool, int, str]] = []
     for number, build in enumerate(field):
-        for link in links_of(build.kernel, places, number):
+        for link in links_at(build.kernel, draw_places(places, number, 0)):
             opened = link.open()
             for length in LENGTHS:
                 for case in CASES:

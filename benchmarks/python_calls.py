@@ -18,7 +18,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import fastcksum
-from fastcksum.lab._bench.job import pinned
+from fastcksum.lab._machine.processor import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

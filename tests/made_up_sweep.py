@@ -9,10 +9,10 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum.lab import Host, Plan, Sweep
-from fastcksum.lab._bench.cells import Cell
 from fastcksum.lab._bench.job import Outcome
+from fastcksum.lab._bench.runner import join_samples
+from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._machine.facts import Cache
-from fastcksum.lab._sweep import join_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +106,7 @@ def sweep_of(
         interrupted=False,
         placements=1,
         placement_note="",
+        places={},
         processes=1,
         seed=42,
         target_ticks=40000,

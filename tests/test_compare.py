@@ -153,23 +153,23 @@ def test_what_can_not_be_asked(options: dict[str, Any], words: str) -> None:
 
 
 def test_no_compiler_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastcksum.lab._bench import placement as _placement
+    from fastcksum.lab._bench import links
 
     def no_compiler(*_: object) -> None:
         raise lab.CompileError("compiler 'gcc' is not on the PATH")
 
-    monkeypatch.setattr(_placement, "compiled", no_compiler)
+    monkeypatch.setattr(links, "compiled", no_compiler)
     with pytest.raises(ValueError, match=r"a comparison needs a compiler .*'gcc' is not on the PATH"):
         lab.compare("reference", "portable64", 20, 0, rounds=1)
 
 
 @pytest.mark.needs_tool("gcc")
 def test_on_the_machine() -> None:
-    found = lab.compare("reference", "portable64", (20, 1500), (0, 1), rounds=4, seed=1)
-    assert (found.a, found.b, found.units) == ("reference", "portable64", 10)
+    found = lab.compare("reference", "portable64", (20, 1500), (0, 1), placements=10, rounds=4, seed=1)
+    assert (found.a, found.b, found.units) == ("reference", "portable64", 12)
     assert [(ratio.size, ratio.offset) for ratio in found.table()] == [(20, 0), (20, 1), (1500, 0), (1500, 1)]
     assert all(ratio.low <= ratio.ratio <= ratio.high for ratio in found.table())
-    assert found.sweep.plan.placements == 10
+    assert found.sweep.plan.placements == 12
     assert {row.kernel for row in found.sweep.table()} == {
         "reference",
         "portable64",
@@ -179,8 +179,8 @@ def test_on_the_machine() -> None:
 
 @pytest.mark.needs_tool("gcc")
 def test_more_cells_take_more_placements() -> None:
-    found = lab.compare("reference", "reference", range(20, 46), 0, rounds=4, seed=1)
-    assert found.units == 11  # 2 / 2**10 is more than 5 % shared out to 26 cells
+    found = lab.compare("reference", "reference", range(20, 46), 0, placements=10, rounds=1, seed=1)
+    assert found.units == 12  # 2 / 2**10 is more than 5 % shared out to 26 cells, and 11 is no multiple of 4
     assert found.b == "reference (b)"
 
 

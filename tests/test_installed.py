@@ -15,11 +15,13 @@ from test_compile import oracle
 
 import fastcksum
 from fastcksum import lab, raw_cksum
+from fastcksum.lab import _dpdk_test
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import packages as _installed
 from fastcksum.lab._build import unit
 from fastcksum.lab._build.admission import KernelError
-from fastcksum.lab._build.packages import dpdk_test, installed, not_installed
+from fastcksum.lab._build.packages import installed, not_installed
+from fastcksum.lab._dpdk_test import dpdk_test
 
 DATA = Path(__file__).parent / "data"
 RECORDED = DATA / "dpdk_test_22.11.11.txt"
@@ -110,7 +112,7 @@ def test_what_stands_in_a_header_is_compiled_and_known() -> None:
 @needs_gcc
 @pytest.mark.needs_tool("libdpdk-dev")
 def test_the_header_is_found_without_pkg_config(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_installed, "_ask", lambda _: None)
+    monkeypatch.setattr(_installed, "ask", lambda _: None)
     real = installed()[0]
     assert raw_cksum(b"abc", kernel=real) == oracle(b"abc")
     assert real.origin is not None
@@ -167,8 +169,8 @@ def test_of_a_librarys_code_nothing_is_claimed(function: str, shortest: int, lon
 @pytest.mark.needs_tool("liblwip-dev", "libdpdk-dev")
 def test_the_real_things_can_be_swept_at_several_places() -> None:
     kernels = [the("inet_chksum"), the("__rte_raw_cksum")]
-    sweep = lab.sweep(kernels, (20, 65535, 65536), 0, form="dpdk", rounds=1, placements=2)
-    assert sweep.plan.placements == 2
+    sweep = lab.sweep(kernels, (20, 65535, 65536), 0, form="dpdk", rounds=1, placements=4)
+    assert sweep.plan.placements == 4
     assert {(row.kernel, row.size) for row in sweep.table()} == {
         *((kernels[0].name, size) for size in (20, 65535)),
         *((kernels[1].name, size) for size in (20, 65535, 65536)),
@@ -303,7 +305,7 @@ def test_a_run_that_fails_is_in_its_words(
 ) -> None:
     put_on_path(tmp_path, script.replace("sleep", "exec sleep"), monkeypatch)
     if "sleep" in script:
-        monkeypatch.setattr(_installed, "TEST_SECONDS", 0.2)
+        monkeypatch.setattr(_dpdk_test, "TEST_SECONDS", 0.2)
     with pytest.raises(RuntimeError, match=words):
         dpdk_test(1)
 
@@ -322,7 +324,7 @@ def test_ctrl_c_keeps_the_runs_that_were_done(tmp_path: Path, monkeypatch: pytes
     def stop_at_once(command: tuple[str, ...]) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_installed, "_run_test", stop_at_once)
+    monkeypatch.setattr(_dpdk_test, "_run_test", stop_at_once)
     with pytest.raises(KeyboardInterrupt):
         dpdk_test(5)
 

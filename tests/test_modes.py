@@ -13,26 +13,21 @@ import numpy as np
 import pytest
 
 from fastcksum import _core, kernels, lab
-from fastcksum.lab import _sweep
 from fastcksum.lab._bench import cells as _cells
 from fastcksum.lab._bench import job as _job
-from fastcksum.lab._bench import placement as _placement
-from fastcksum.lab._bench.cells import (
-    Cell,
-    Layout,
-    draw_lengths,
-    page_backing,
-    set_sizes,
-    set_stride,
-    why_left_out,
-)
+from fastcksum.lab._bench import links as _links
+from fastcksum.lab._bench import process as _process
+from fastcksum.lab._bench import request
+from fastcksum.lab._bench.cells import Layout, draw_lengths, set_sizes, set_stride, why_left_out
+from fastcksum.lab._bench.memory import mapped, page_backing
+from fastcksum.lab._bench.places import draw_places
+from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._machine.facts import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fastcksum import Kernel
 
 SETS = {"l2": 1 << 16, "l3": 1 << 20, "dram": 1 << 30}
 KIB, MIB = 1 << 10, 1 << 20
@@ -140,7 +135,7 @@ def test_mixes_are_shuffled_anew_in_each_round(monkeypatch: pytest.MonkeyPatch) 
         seen.append((tuple(offsets), tuple(lengths)))
         return offsets, lengths
 
-    monkeypatch.setattr(_cells, "shuffled", watch)
+    monkeypatch.setattr(_job, "shuffled", watch)
     lab.sweep("reference", mode="mixed", lengths={"1..9": (1, 9)}, rounds=3, seed=5)
     assert len(seen) == 2 * 3  # independent and dependent calls
     assert len(set(seen)) == 6
@@ -191,7 +186,7 @@ def test_sets_are_timed(mode: str) -> None:
 
 
 def test_unknown_caches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cells, "set_sizes", lambda _: {})
+    monkeypatch.setattr(request, "set_sizes", lambda _: {})
     with pytest.raises(
         ValueError, match="cache 'l3' needs the sizes of L2 and L3, which this machine doesn't tell"
     ):
@@ -226,7 +221,7 @@ Size:                  4 kB
     ("huge", "text"), [(0, "4 KiB pages"), (2048, "2 MiB huge pages for 50%, 4 KiB pages")]
 )
 def test_page_backing_of_a_recorded_process(monkeypatch: pytest.MonkeyPatch, huge: int, text: str) -> None:
-    buffer = _cells.mapped(4096, np.random.default_rng(1))
+    buffer = mapped(4096, np.random.default_rng(1))
     monkeypatch.setattr(ctypes, "addressof", lambda _: 0x7F0000001000)
     assert page_backing(buffer, SMAPS.format(huge=huge)) == text
     monkeypatch.setattr(ctypes, "addressof", lambda _: 0x1000)
@@ -234,31 +229,12 @@ def test_page_backing_of_a_recorded_process(monkeypatch: pytest.MonkeyPatch, hug
 
 
 def test_page_backing_leaves_the_buffer_free() -> None:
-    buffer = _cells.mapped(4096, np.random.default_rng(1))
+    buffer = mapped(4096, np.random.default_rng(1))
     assert "pages" in page_backing(buffer)
     buffer.close()  # BufferError if a view of it were left
 
 
 # Placements
-
-
-@pytest.mark.parametrize("n", [1, 10, 64, 256])
-def test_places_are_all_different(n: int) -> None:
-    places = _placement.slots(n)
-    assert len({kernel for kernel, _ in places}) == len({loop for _, loop in places}) == n
-    assert all(0 <= at < 4096 and at % 16 == 0 for place in places for at in place)
-
-
-def test_copies_and_starts_lie_elsewhere() -> None:
-    first, second, later = _placement.slots(10), _placement.slots(10, copy=1), _placement.slots(10, start=100)
-    assert not {kernel for kernel, _ in first} & {kernel for kernel, _ in second}
-    assert not set(first) & set(later)
-
-
-def test_places_cover_the_page_and_the_line() -> None:
-    kernel_at = [kernel for kernel, _ in _placement.slots(16)]
-    assert {at % 64 for at in kernel_at} == {0, 16, 32, 48}
-    assert {at // 512 for at in kernel_at} == set(range(8))
 
 
 @pytest.mark.needs_tool("gcc")
@@ -267,7 +243,8 @@ def test_a_placed_kernel_lies_where_it_was_put(tmp_path: Path) -> None:
     import subprocess
 
     kernel = lab.compile_kernel(lab.kernel_source("linux_after"))
-    for link, (kernel_at, loops_at) in zip(_placement.links_of(kernel, 4), _placement.slots(4), strict=True):
+    places = draw_places(4, 0, 1)
+    for link, (kernel_at, loops_at) in zip(_links.links_at(kernel, places), places, strict=True):
         assert link.library is not None
         symbols = {
             line.split()[2]: int(line.split()[0], 16)
@@ -281,32 +258,19 @@ def test_a_placed_kernel_lies_where_it_was_put(tmp_path: Path) -> None:
         )
 
 
-def test_more_kernels_than_a_page_has_stretches_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def remember(kernel: Kernel, n: int, copy: int, start: int) -> list[_job.Link]:
-        asked.append(copy)
-        assert len(_placement.slots(n, copy, start)) == n == 100
-        return []
-
-    monkeypatch.setattr(_sweep, "links_of", remember)
-    _sweep._link_all(kernels()[:5], 100, 0)
-    assert asked == [0, 1, 0, 1, 0]
-
-
 @pytest.mark.needs_tool("gcc")
 def test_headline_is_the_median_over_placements() -> None:
-    sweep = lab.sweep(["linux_after", "nothing"], 100, 0, placements=3, rounds=4)
+    sweep = lab.sweep(["linux_after", "nothing"], 100, 0, placements=4, rounds=4)
     row = sweep.table()[0]
     samples = sweep.samples[(sweep.samples["cell"] == 0) & (sweep.samples["flags"] == 0)]
-    assert set(samples["placement"]) == {0, 1, 2}
+    assert set(samples["placement"]) == {0, 1, 2, 3}
     minima = [
         min((samples["ticks"] / samples["calls"])[samples["placement"] == placement])
-        for placement in range(3)
+        for placement in range(4)
     ]
-    assert row.ticks_per_call == sorted(minima)[1]
+    assert row.ticks_per_call == pytest.approx(sum(sorted(minima)[1:3]) / 2)
     assert (row.placement_low, row.placement_high) == (min(minima), max(minima))
-    assert sweep.plan.placements == 3
+    assert sweep.plan.placements == 4
     assert "Placement" in sweep.text()
 
 
@@ -316,10 +280,10 @@ def test_without_a_compiler_there_is_one_placement_and_the_report_says_so(
     def no_compiler(*_: object) -> None:
         raise lab.CompileError("compiler 'gcc' is not on the PATH; there are: none; apt install gcc")
 
-    monkeypatch.setattr(_placement, "compiled", no_compiler)
-    sweep = lab.sweep("linux_after", 100, 0, placements=5, rounds=2)
+    monkeypatch.setattr(_links, "compiled", no_compiler)
+    sweep = lab.sweep("linux_after", 100, 0, placements=8, rounds=2)
     assert sweep.plan.placements == 1
-    assert "5 placements were asked for: compiler 'gcc' is not on the PATH" in sweep.plan.placement_note
+    assert "8 placements were asked for: compiler 'gcc' is not on the PATH" in sweep.plan.placement_note
     assert "compiler 'gcc' is not on the PATH" in sweep.text().replace("\n    ", " ")
     assert math.isnan(sweep.table()[0].placement_low)
 
@@ -330,7 +294,9 @@ def test_without_a_compiler_there_is_one_placement_and_the_report_says_so(
 def test_a_job_survives_json() -> None:
     job = _job.Job(
         links={"a": [_job.Link("a"), _job.Link("a", "somewhere.so")]},
+        first=4,
         cells=[fixed(20, 1), Cell("a", 0, "imix", -1, "mixed", "hot", "plain")],
+        reach=[6, 5],
         sets=SETS,
         mixes={"imix": lab.IMIX, "1..9": (1, 9)},
         slack=1,
@@ -376,7 +342,7 @@ def test_errors_of_a_process_are_those_of_the_sweep() -> None:
 
 def test_a_process_that_dies_is_named() -> None:
     with pytest.raises(RuntimeError, match="a measuring process ended with status -9: it said nothing"):
-        _job._raise_of("", -9)
+        _process._raise_of("", -9)
 
 
 @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 
 from fastcksum.capture import Capture, Report, verify
 from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
-from fastcksum.lab._bench.cells import Cell
+from fastcksum.lab._figures.record import Cell
 from fastcksum.lab.plot._builds import WIDTHS
 from fastcksum.lab.plot._packets import HATCHES
 from fastcksum.packets import fill_checksums

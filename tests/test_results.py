@@ -39,7 +39,7 @@ def test_any_reader_of_parquet_sees_the_samples(measured: lab.Sweep, tmp_path: P
     frame = pd.read_parquet(tmp_path / "a.parquet")
     assert list(frame["ticks"]) == list(measured.samples["ticks"])
     facts = json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"fastcksum"])
-    assert facts["schema"] == 1
+    assert facts["schema"] == 2
     assert facts["host"]["cpu"] == measured.host.cpu
     assert facts["plan"]["kernels"][0]["code_sha256"] == measured.plan.kernels[0]["code_sha256"]
 
@@ -68,10 +68,10 @@ def test_other_files_are_refused(measured: lab.Sweep, tmp_path: Path) -> None:
 def test_another_schema_is_refused(
     measured: lab.Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_results, "SCHEMA", 2)
+    monkeypatch.setattr(_results, "SCHEMA", 3)
     measured.save(tmp_path / "new.parquet")
     monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"new\.parquet has schema 2, this version reads 1"):
+    with pytest.raises(ValueError, match=r"new\.parquet has schema 3, this version reads 2"):
         lab.Sweep.load(tmp_path / "new.parquet")
 
 

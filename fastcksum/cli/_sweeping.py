@@ -45,7 +45,7 @@ def add_plan(parser: argparse.ArgumentParser, *, placements: int, rounds: int) -
         type=int,
         default=placements,
         metavar="N",
-        help=f"places in a page at which the code is linked (default: {placements})",
+        help=f"places in a page at which the code is linked, 1 or a multiple of 4 (default: {placements})",
     )
     parser.add_argument(
         "--processes", type=int, default=1, metavar="N", help="processes, one after another (default: 1)"

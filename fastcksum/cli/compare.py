@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("a", metavar="A", help="the kernel to compare with")
     parser.add_argument("b", metavar="B", help="the kernel that is judged")
-    add_plan(parser, placements=10, rounds=240)
+    add_plan(parser, placements=32, rounds=80)
     parser.add_argument(
         "--confidence",
         type=float,

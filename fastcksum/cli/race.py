@@ -21,9 +21,7 @@ def add(commands: Commands) -> None:
         "time our kernels and other people's together, from 20 bytes to 64 MiB, and say who wins where",
         "fastcksum race --quick",
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer placements and rounds: below three minutes"
-    )
+    parser.add_argument("--quick", action="store_true", help="fewer placements and rounds")
     parser.add_argument(
         "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
     )
@@ -31,7 +29,7 @@ def add(commands: Commands) -> None:
         "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 20; quick: 8)"
     )
     parser.add_argument(
-        "--placements", type=int, metavar="N", help="places of the code in a page (default: 10; quick: 3)"
+        "--placements", type=int, metavar="N", help="places of the code in a page (default: 16; quick: 4)"
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.save:
         found.sweep.save(options.save)
     if options.json:
-        print_json({**sweep_as_json(found.sweep), **_race.as_json(found)})
+        print_json({**sweep_as_json(found.sweep), **found.as_json()})
     else:
         print(found.text(), end="")
     return INTERRUPTED if found.sweep.plan.interrupted else 0

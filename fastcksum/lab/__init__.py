@@ -9,19 +9,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._bench.cells import DPDK_SIZES, IMIX
 from ._build.admission import KernelError
 from ._build.command import CompileError
 from ._build.compiler import CompiledKernel, compile_kernel
-from ._build.packages import dpdk_test, installed, not_installed
+from ._build.packages import installed, not_installed
 from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
 from ._compare import Comparison, Ratio, compare
+from ._dpdk_test import dpdk_test
+from ._figures.record import DPDK_SIZES, IMIX, Plan
+from ._figures.result import Sweep
+from ._figures.rows import Row
 from ._machine.counters import Counters, Counts, count
 from ._machine.facts import Host, host
 from ._matrix import Matrix, MatrixRow, matrix
+from ._measure import Samples, measure
 from ._race import Race, race
-from ._sweep import Plan, Row, Samples, Sweep, measure, sweep
+from ._sweep import sweep
 from ._trace import Trace, TraceRow, trace
 
 if TYPE_CHECKING:

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from ._bench.cells import DPDK_SIZES, RANDOM_OFFSET
-from ._figures import signtest as _signtest
-from ._sweep import KernelLike, Sweep, resolve, sweep, units_of
+from ._bench.places import nearest
+from ._bench.request import KernelLike, resolve
+from ._figures import signtest
+from ._figures.record import DPDK_SIZES, RANDOM_OFFSET
+from ._figures.rows import units_of
+from ._sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,14 +28,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ._bench.cells import Cell
-    from ._sweep import Unit
+    from ._figures.record import Cell
+    from ._figures.result import Sweep
+    from ._figures.rows import Unit
 
 CONFIDENCE: Final = 0.95
-PLACEMENTS: Final = 10
+PLACEMENTS: Final = 32
 LEAST_UNITS: Final = 10
 # Minima of 60 rounds find a difference of 2 % three times in four on a busy virtual machine, those of 240 in 19 of 20.
-ROUNDS: Final = 240
+ROUNDS: Final = 80
 COPY: Final = " (second copy)"
 
 
@@ -127,8 +131,8 @@ def compare(
         second = dataclasses.replace(second, name=f"{second.name} (b)")
     copy = dataclasses.replace(first, name=first.name + COPY)
     cells = _count_cells(sizes, offsets, as_in_sweep)
-    needed = _signtest.units_needed(_signtest.bonferroni(confidence, cells))
-    placements = max(placements, math.ceil(needed / processes))
+    needed = signtest.units_needed(signtest.bonferroni(confidence, cells))
+    placements = nearest(max(placements, math.ceil(needed / processes)))
     measured = sweep(
         [first, second, copy],
         sizes,
@@ -156,7 +160,7 @@ def judge(measured: Sweep, a: str, b: str, copy: str, confidence: float = CONFID
         for name in (a, b, copy)
     }
     shared = [cell for cell in by_cell[a] if cell in by_cell[b]]
-    each = _signtest.bonferroni(confidence, len(shared))
+    each = signtest.bonferroni(confidence, len(shared))
     ratios = [
         _ratio(cell, by_cell[a][cell], by_cell[b][cell], by_cell[copy][cell], confidence=each, names=(a, b))
         for cell in shared
@@ -184,8 +188,8 @@ def _ratio(
     confidence: float,
     names: tuple[str, str],
 ) -> Ratio:
-    middle, low, high = _signtest.interval(_log_ratios(a, b), confidence)
-    _, copy_low, copy_high = _signtest.interval(_log_ratios(a, copy), confidence)
+    middle, low, high = signtest.interval(_log_ratios(a, b), confidence)
+    _, copy_low, copy_high = signtest.interval(_log_ratios(a, copy), confidence)
     floor = max(abs(copy_low), abs(copy_high))
     return Ratio(
         size=cell.size,

@@ -23,8 +23,9 @@ from ._build.admission import KernelError
 from ._build.command import CompileError, compiler_version, compilers_on_path
 from ._build.compiler import Built, CompiledKernel, admit, build
 from ._build.unit import kernel_source
+from ._figures.record import OVERHEAD
 from ._machine.facts import Host, host, labelled_lines, tick_name
-from ._sweep import OVERHEAD, Sweep, sweep
+from ._sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fastcksum._kernel import Kernel
+
+    from ._figures.result import Sweep
 
 Compiler: TypeAlias = "str | Sequence[str]"
 Status: TypeAlias = Literal["timed", "not run", "not built", "wrong"]

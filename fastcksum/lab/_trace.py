@@ -11,11 +11,14 @@ import numpy as np
 from fastcksum import _core
 from fastcksum._progress import Progress, reporting
 
-from ._bench.cells import IMIX, draw_lengths, mapped
-from ._bench.job import MARGIN, pinned, time_round
-from ._figures import stats as _stats
+from ._bench.cells import draw_lengths
+from ._bench.job import MARGIN, time_round
+from ._bench.memory import mapped
+from ._bench.request import KernelLike, check_count, choose, draw_seed, resolve, target_ticks
+from ._figures import stats
+from ._figures.record import IMIX, OVERHEAD
 from ._machine.facts import Host, host
-from ._sweep import OVERHEAD, KernelLike, check_count, choose, draw_seed, resolve, target_ticks
+from ._machine.processor import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,7 +167,7 @@ def _figures(
     """One row a kernel, and the ns a packet without a sum; the last cell of the samples is the empty kernel."""
     per_packet = samples["ticks"] / samples["calls"]
     summaries = [
-        _stats.summarise(per_packet[samples["cell"] == cell], samples["flags"][samples["cell"] == cell])
+        stats.summarise(per_packet[samples["cell"] == cell], samples["flags"][samples["cell"] == cell])
         for cell in range(len(names) + 1)
     ]
     ns = 1e9 / machine.hz
@@ -175,7 +178,7 @@ def _figures(
             ticks_per_packet=summary.minimum,
             ns_per_packet=summary.minimum * ns,
             share=(summary.minimum - without) / summary.minimum,
-            badge="clean" if summary.error <= _stats.NOISY_ERROR else "noisy",
+            badge="clean" if summary.error <= stats.NOISY_ERROR else "noisy",
         )
         for name, summary in zip(names, summaries, strict=False)
     )

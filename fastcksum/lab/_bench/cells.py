@@ -6,29 +6,20 @@ spans of one mapped region and the name of the C loop that goes over them; nothi
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from fastcksum.lab._figures.record import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from fastcksum.lab._figures.record import Cell, Lengths
     from fastcksum.lab._machine.facts import Cache
-
-Lengths: TypeAlias = "Mapping[int, int] | tuple[int, int]"
-"""A mix of lengths in bytes: length -> how many have it, or (low, high) for any from low to high alike."""
-
-DPDK_SIZES: Final = (20, 21, 100, 101, 1500, 1501, 9000, 9001, 65536, 65537)
-"""The block sizes of DPDK's cksum_perf_autotest, those of the patch of February 2026 included."""
-
-IMIX: Final = {40: 7, 576: 4, 1500: 1}
-"""The classic Internet mix: packet size in bytes -> how many of twelve packets have it."""
 
 CACHE_LINE: Final = 64
 # What lies between two blocks that DPDK's allocator gives out: its header, two cache lines.
@@ -39,27 +30,8 @@ MIXED_CALLS: Final = 16384
 MIXED_SPANS: Final = MIXED_CALLS + MIXED_CALLS // 4
 # Mixed lengths start at any of so many offsets.
 MIXED_OFFSETS: Final = 1024
-RANDOM_OFFSET: Final = -1
 # A set is a list of spans, and a list of more than this is no longer small beside what it points to.
 MOST_SPANS: Final = 1 << 21
-CHUNK: Final = 1 << 24
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is timed.
-
-    size is in bytes; for a mix it is 0, distribution is its name and offset is -1: any of 0..1023. mode: "throughput",
-    "latency", "mixed" (independent calls) or "mixed dependent".
-    """
-
-    kernel: str
-    size: int
-    distribution: str
-    offset: int
-    mode: str
-    cache: str
-    form: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +115,6 @@ _WAYS: Final[Mapping[tuple[str, str, str], Callable[[Layout, Cell, np.random.Gen
     ("mixed", "hot", "plain"): _mixed,
     ("mixed dependent", "hot", "plain"): _mixed,
 }
-# A mode that people ask for -> the modes of its cells.
-MODES: Final = {"throughput": ("throughput",), "latency": ("latency",), "mixed": ("mixed", "mixed dependent")}
 
 
 def check_way(mode: str, cache: str, form: str) -> None:
@@ -164,9 +134,6 @@ def check_way(mode: str, cache: str, form: str) -> None:
             if mode in MODES
         )
         raise ValueError(f"mode {mode!r}, cache {cache!r}, form {form!r} don't go together; there is {ways}")
-
-
-# Lengths
 
 
 def check_lengths(mixes: Mapping[str, Lengths]) -> dict[str, Lengths]:
@@ -200,9 +167,6 @@ def draw_lengths(mix: Lengths, n: int, source: np.random.Generator) -> npt.NDArr
         return source.integers(mix[0], mix[1] + 1, n)
     ends = np.rint(np.cumsum(list(mix.values())) / sum(mix.values()) * n).astype(np.int64)
     return source.permutation(np.repeat(list(mix), np.diff(ends, prepend=0)))
-
-
-# Sets
 
 
 def set_stride(size: int, offset: int) -> int:
@@ -240,67 +204,6 @@ def why_left_out(cell: Cell, sets: Mapping[str, int]) -> str | None:
             f"{available} bytes; sizes above {least} can be had"
         )
     return None
-
-
-# Memory
-
-
-def mapped(size: int, source: np.random.Generator, *, huge_pages: bool = False) -> mmap.mmap:
-    """A private mapping of at least size bytes, every page of it written with random bytes.
-
-    Pages that were never written are all one page of zeros, which never leaves the nearest cache.
-    """
-    buffer = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if huge_pages:
-        buffer.madvise(mmap.MADV_HUGEPAGE)
-    for start in range(0, len(buffer), CHUNK):
-        end = min(start + CHUNK, len(buffer))
-        buffer[start:end] = source.bytes(end - start)
-    return buffer
-
-
-def page_backing(buffer: mmap.mmap, smaps: str | None = None) -> str:
-    """What pages back the mapping, from /proc/self/smaps: "4 KiB pages", "2 MiB huge pages for 98 %"."""
-    view = (ctypes.c_char * len(buffer)).from_buffer(buffer)
-    try:
-        start = ctypes.addressof(view)
-    finally:
-        del view
-    try:
-        text = Path("/proc/self/smaps").read_text() if smaps is None else smaps
-    except OSError:
-        return "pages unknown"
-    fields = _smaps_fields(text, start)
-    if fields is None or "AnonHugePages" not in fields:
-        return "pages unknown"
-    huge = fields["AnonHugePages"] / max(fields.get("Size", 0), 1)
-    small = f"{fields.get('KernelPageSize', mmap.PAGESIZE // 1024)} KiB pages"
-    return small if huge == 0 else f"2 MiB huge pages for {min(huge, 1):.0%}, {small}"
-
-
-def _smaps_fields(text: str, address: int) -> dict[str, int] | None:
-    """The numbers (in KiB) of the mapping that holds the address. Neighbouring mappings are merged by the kernel."""
-    fields: dict[str, int] | None = None
-    for line in text.splitlines():
-        head = line.split(" ", 1)[0]
-        if "-" in head and not head.endswith(":"):
-            if fields is not None:
-                return fields
-            low, high = (int(end, 16) for end in head.split("-"))
-            fields = {} if low <= address < high else None
-        elif fields is not None and line.endswith(" kB"):
-            name, number = line.removesuffix(" kB").split(":")
-            fields[name] = int(number)
-    return fields
-
-
-def regions_needed(spans: Sequence[Spans]) -> dict[str, int]:
-    """Bytes of each region: as far as the last span of any cell in it reaches."""
-    sizes: dict[str, int] = {}
-    for each in spans:
-        end = max(start + length for start, length in zip(each.offsets, each.lengths, strict=True))
-        sizes[each.region] = max(sizes.get(each.region, 0), end)
-    return sizes
 
 
 def shuffled(spans: Spans, source: np.random.Generator) -> tuple[list[int], list[int]]:

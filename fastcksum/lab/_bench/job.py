@@ -1,35 +1,33 @@
 """What one process measures: kernels that are already linked, cells, rounds. Everything in a Job survives JSON.
 
-A sweep over several processes runs the same job in each of them, with another stream of random numbers.
+Each placement is a pass: its rounds visit every cell of every kernel, so that what disturbs the machine disturbs all
+kernels alike. Over several processes each runs the same job, with another stream of random numbers.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from fastcksum import _core
+from fastcksum.lab._figures.record import Cell
+from fastcksum.lab._machine.processor import pinned
 
-from . import cells as _cells
-from .cells import Cell, Layout, Spans
+from .cells import MIXED_CALLS, Layout, Spans, shuffled
+from .memory import mapped, page_backing, regions_needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import mmap
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy.typing as npt
+    from fastcksum.lab._figures.record import Structured
 
-    Structured: TypeAlias = npt.NDArray[np.void]
+# The clock may rise, and the batch shrink, after its calls were counted: that much is asked for instead.
+MARGIN: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Cells to time on each of their kernel's links (placements), interleaved in every round.
+    """Cells to time at the placements of their kernels.
 
-    seed and process: the streams of random numbers. target_ticks: the least length of a batch, before MARGIN.
+    links: one a placement of each kernel. first: the number of the first of these placements. reach: at how many
+    placements, from number 0 on, each cell is timed. rounds: of each placement. seed and process: the streams of random
+    numbers. target_ticks: the least length of a batch, before MARGIN.
     """
 
     links: dict[str, list[Link]]
+    first: int
     cells: list[Cell]
+    reach: list[int]
     sets: dict[str, int]
     mixes: dict[str, Any]
     slack: int
@@ -61,6 +63,16 @@ class Job:
     process: int
     target_ticks: int
     huge_pages: bool
+
+    @property
+    def placements(self) -> range:
+        """The numbers of the placements."""
+        return range(self.first, self.first + len(next(iter(self.links.values()))))
+
+    @property
+    def all_rounds(self) -> int:
+        """The rounds of all placements together."""
+        return self.rounds * len(self.placements)
 
     def to_json(self) -> str:
         """The job as text."""
@@ -81,7 +93,10 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The samples of a job, with `cell` an index into its cells and a column `placement`; and how it went."""
+    """The samples of a job, with `cell` an index into its cells and a column `placement`; and how it went.
+
+    rounds_done: whole rounds, of all placements together.
+    """
 
     samples: Structured
     mean_lengths: list[float]
@@ -90,80 +105,81 @@ class Outcome:
     pages: str
 
 
-# The clock may rise, and the batch shrink, after its calls were counted: that much is asked for instead.
-MARGIN: Final = 2.0
-
-
 def run(job: Job, report: Callable[[int, int], None]) -> Outcome:
     """Runs the job in this process. KeyboardInterrupt before the first whole round is passed on; later it ends the job.
 
     ValueError for a kernel whose sum of one of its cells is wrong.
     """
-    byte_source, order_source, span_source = (
-        np.random.default_rng([job.seed, job.process, stream]) for stream in range(3)
-    )
+    bytes_source, spans_source = (np.random.default_rng([job.seed, job.process, stream]) for stream in (0, 2))
     layout = Layout(job.sets, job.mixes, job.slack)
-    spans = [layout.spans(cell, span_source) for cell in job.cells]
+    spans = [layout.spans(cell, spans_source) for cell in job.cells]
     regions = {
-        name: _cells.mapped(size, byte_source, huge_pages=job.huge_pages)
-        for name, size in _cells.regions_needed(spans).items()
+        name: mapped(size, bytes_source, huge_pages=job.huge_pages)
+        for name, size in regions_needed(spans).items()
     }
-    bench = _core.Bench()
-    timed = []  # (cell, placement) of each cell of the Bench
-    opened = {name: [link.open() for link in links] for name, links in job.links.items()}
-    for index, (cell, place) in enumerate(zip(job.cells, spans, strict=True)):
-        for placement, kernel in enumerate(opened[cell.kernel]):
-            bench.add(
-                kernel,
-                regions[place.region],
-                place.offsets,
-                place.lengths,
-                loop=place.loop,
-                cold=place.cold,
-                walk=place.walk,
-            )
-            timed.append((index, placement))
-    names = [job.cells[index].kernel for index, _ in timed]
+    done: list[Structured] = []
+
+    def keep(samples: Structured) -> None:
+        done.append(samples)
+        report(len(done), job.all_rounds)
+
     with pinned() as processor:
-        bench.calibrate(int(job.target_ticks * MARGIN))
-        mixed = {i: spans[index] for i, (index, _) in enumerate(timed) if spans[index].mixed}
-        for i in mixed:
-            bench.set_calls(i, _cells.MIXED_CALLS)
-        check_sums(bench, names)
-        done = _run_rounds(bench, len(timed), mixed, rounds=job.rounds, source=order_source, report=report)
-        check_sums(bench, names)
-    largest = max(regions.values(), key=len)
+        try:
+            for placement in job.placements:
+                _pass(job, placement, spans, regions, keep)
+        except KeyboardInterrupt:
+            if not done:
+                raise
     return Outcome(
-        samples=_with_placement(np.concatenate(done), timed),
-        mean_lengths=[place.mean_length for place in spans],
+        samples=np.concatenate(done),
+        mean_lengths=[each.mean_length for each in spans],
         rounds_done=len(done),
         processor=processor,
-        pages=_cells.page_backing(largest),
+        pages=page_backing(max(regions.values(), key=len)),
     )
 
 
-def _run_rounds(
-    bench: _core.Bench,
-    n_cells: int,
-    mixed: dict[int, Spans],
-    *,
-    rounds: int,
-    source: np.random.Generator,
-    report: Callable[[int, int], None],
-) -> list[Structured]:
-    """The samples of each whole round; Ctrl-C ends them early, if there is one yet."""
-    done: list[Structured] = []
+def _pass(
+    job: Job,
+    placement: int,
+    spans: Sequence[Spans],
+    regions: Mapping[str, mmap.mmap],
+    keep: Callable[[Structured], None],
+) -> None:
+    """Gives the samples of each round at one placement to `keep`."""
+    timed = [index for index, reach in enumerate(job.reach) if placement < reach]
+    if not timed:
+        return
+    kernels = {name: links[placement - job.first].open() for name, links in job.links.items()}
+    bench = _core.Bench()
+    for index in timed:
+        each = spans[index]
+        bench.add(
+            kernels[job.cells[index].kernel],
+            regions[each.region],
+            each.offsets,
+            each.lengths,
+            loop=each.loop,
+            cold=each.cold,
+            walk=each.walk,
+        )
+    names = [job.cells[index].kernel for index in timed]
+    mixed = {i: spans[index] for i, index in enumerate(timed) if spans[index].mixed}
+    order = np.random.default_rng([job.seed, job.process, 1, placement])
+    bench.calibrate(int(job.target_ticks * MARGIN))
+    for i in mixed:
+        bench.set_calls(i, MIXED_CALLS)
+    check_sums(bench, names)
     try:
-        for number in range(rounds):
-            shuffles = {id(place): _cells.shuffled(place, source) for place in mixed.values()}
-            for cell, place in mixed.items():
-                bench.set_spans(cell, *shuffles[id(place)])
-            done.append(time_round(bench, source.permutation(n_cells).tolist(), number))
-            report(number + 1, rounds)
-    except KeyboardInterrupt:
-        if not done:
-            raise
-    return done
+        for number in range(job.rounds):
+            for i, each in mixed.items():
+                bench.set_spans(i, *shuffled(each, order))
+            samples = time_round(
+                bench, order.permutation(len(timed)).tolist(), placement * job.rounds + number
+            )
+            keep(_placed(samples, timed, placement))
+    finally:
+        check_sums(bench, names)
 
 
 def sample_type() -> np.dtype[np.void]:
@@ -192,119 +208,12 @@ def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:
         )
 
 
-def _with_placement(samples: Structured, timed: Sequence[tuple[int, int]]) -> Structured:
+def _placed(samples: Structured, timed: Sequence[int], placement: int) -> Structured:
     """The samples with `cell` counted over the job's cells, and the placement beside it."""
-    cells, placements = np.array(timed, dtype=np.uint32).T
     kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
     joined = np.zeros(len(samples), [*kinds, ("placement", np.uint32)])
     for name, _ in kinds:
         joined[name] = samples[name]
-    joined["cell"] = cells[samples["cell"]]
-    joined["placement"] = placements[samples["cell"]]
+    joined["cell"] = np.array(timed, dtype=np.uint32)[samples["cell"]]
+    joined["placement"] = placement
     return joined
-
-
-@contextmanager
-def pinned() -> Iterator[int | None]:
-    """Keeps the thread on one CPU, which it gives, and restores its affinity on every way out. None where refused."""
-    before = os.sched_getaffinity(0)
-    processor: int | None = best_processor(before)
-    try:
-        try:
-            os.sched_setaffinity(0, {best_processor(before)})
-        except OSError:
-            processor = None
-        yield processor
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def best_processor(allowed: set[int]) -> int:
-    """The fastest kind of core; of those the last one, since interrupts mostly go to the first."""
-
-    def capacity(cpu: int) -> int:
-        try:
-            return int(Path(f"/sys/devices/system/cpu/cpu{cpu}/cpu_capacity").read_text())
-        except (OSError, ValueError):
-            return 0
-
-    return max(allowed, key=lambda cpu: (capacity(cpu), cpu))
-
-
-# In a process of its own
-
-
-def run_in_process(job: Job, report: Callable[[int, int], None]) -> Outcome:
-    """Runs the job in a new process: other addresses, other physical pages. The same errors as run()."""
-    with tempfile.TemporaryDirectory(prefix="fastcksum-") as folder:
-        result = Path(folder, "outcome.npz")
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from fastcksum.lab._bench.job import child; child()", str(result)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
-        )
-        try:
-            _give(child, job)
-            said = _listen(child, report, job.rounds)
-        except KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-            said = _listen(child, lambda *_: None, job.rounds)
-        if child.returncode != 0 or not result.exists():
-            _raise_of(said, child.returncode)
-        return _read_outcome(result)
-
-
-def _give(child: subprocess.Popen[str], job: Job) -> None:
-    """The job to the child's standard input."""
-    with cast("IO[str]", child.stdin) as pipe:
-        pipe.write(job.to_json())
-
-
-def _listen(child: subprocess.Popen[str], report: Callable[[int, int], None], rounds: int) -> str:
-    """Passes the child's progress on until it ends, and returns what it complained about."""
-    for line in cast("IO[str]", child.stdout):
-        report(int(line), rounds)
-    complaint = cast("IO[str]", child.stderr).read()
-    child.wait()
-    return complaint
-
-
-def _raise_of(complaint: str, status: int) -> None:
-    """Raises what ended the child: its own ValueError, KeyboardInterrupt, or a RuntimeError."""
-    last = complaint.strip().rsplit("\n", 1)[-1]
-    if last.startswith("ValueError: "):
-        raise ValueError(last.removeprefix("ValueError: "))
-    if last.startswith("KeyboardInterrupt"):
-        raise KeyboardInterrupt
-    raise RuntimeError(
-        f"a measuring process ended with status {status}: {complaint.strip() or 'it said nothing'}"
-    )
-
-
-def _import_paths() -> list[str]:
-    """Where a child finds this very package."""
-    return [str(Path(__file__).resolve().parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
-
-
-def child() -> None:
-    """Runs the job on standard input; says each round on standard output; writes the outcome where argv says."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
-    job = Job.from_json(sys.stdin.read())
-
-    def say(done: int, rounds: int) -> None:  # noqa: ARG001 - the parent knows the rounds
-        sys.stdout.write(f"{done}\n")
-        sys.stdout.flush()
-
-    outcome = run(job, say)
-    facts = {"rounds_done": outcome.rounds_done, "processor": outcome.processor, "pages": outcome.pages}
-    np.savez(sys.argv[1], samples=outcome.samples, mean_lengths=outcome.mean_lengths, facts=json.dumps(facts))
-
-
-def _read_outcome(path: Path) -> Outcome:
-    with np.load(path) as stored:
-        facts = json.loads(str(stored["facts"]))
-        return Outcome(samples=stored["samples"], mean_lengths=stored["mean_lengths"].tolist(), **facts)

@@ -11,26 +11,28 @@ import numpy as np
 from fastcksum import _core
 from fastcksum.lab._machine.facts import labelled_lines, tick_name
 
-from . import stats as _stats
+from . import stats
 
 if TYPE_CHECKING:
-    from fastcksum.lab._sweep import Plan, Row, Sweep
+    from fastcksum.lab._machine.facts import Host
+
+    from .record import Plan, Structured
+    from .rows import Row
 
 WIDTH = 100
 
 
-def text(sweep: Sweep) -> str:
+def text(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> str:
     """Host, compiler, flags and tick above; one table a kernel; the overhead and what was left out below."""
-    rows = sweep.table()
     overhead = [row for row in rows if row.kernel == "nothing"]
-    parts = [_head(sweep, rows)]
+    parts = [_head(rows, samples, host, plan)]
     parts += [
         _kernel_part(facts, [row for row in rows if row.kernel == facts["name"]])
-        for facts in sweep.plan.kernels
+        for facts in plan.kernels
         if facts["name"] != "nothing"
     ]
     parts += [_overhead_part(overhead)]
-    parts += [_notes(sweep, rows)]
+    parts += [_notes(rows, len(samples), host, plan)]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
@@ -93,8 +95,8 @@ def _overhead_part(rows: list[Row]) -> list[str]:
     return [*_wrapped(title), *table_lines(rows)]
 
 
-def _head(sweep: Sweep, rows: list[Row]) -> list[str]:
-    plan, cell = sweep.plan, sweep.plan.cells[0]
+def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
+    cell = plan.cells[0]
     pin = "not pinned: the system refused" if plan.processor is None else f"pinned to CPU {plan.processor}"
     done = f"{plan.rounds_done} of {plan.rounds}" if plan.interrupted else str(plan.rounds)
     how = (
@@ -107,41 +109,40 @@ def _head(sweep: Sweep, rows: list[Row]) -> list[str]:
         f"of {len(rows)} cells {badges}"
     )
     return [
-        *sweep.host.to_lines(WIDTH),
+        *host.to_lines(WIDTH),
         *labelled_lines("Measured", how, WIDTH),
         *labelled_lines("Figures", figures, WIDTH),
-        *labelled_lines("Core clock", _core_clock(sweep, rows), WIDTH),
+        *labelled_lines("Core clock", _core_clock(rows, samples, host.unit), WIDTH),
     ]
 
 
 def _count_badges(rows: list[Row]) -> dict[str, int]:
-    counts = {badge: sum(row.badge == badge for row in rows) for badge in _stats.BADGES}
+    counts = {badge: sum(row.badge == badge for row in rows) for badge in stats.BADGES}
     return {badge: count for badge, count in counts.items() if count}
 
 
-def _core_clock(sweep: Sweep, rows: list[Row]) -> str:
+def _core_clock(rows: list[Row], samples: Structured, unit: str) -> str:
     """How many core cycles a tick was, over the rounds."""
     if all(math.isnan(row.est_core_cycles_per_byte) for row in rows if row.size):
         return "unknown: the add and the multiply chain don't agree on it"
-    _, first = np.unique(sweep.samples["round"], return_index=True)
-    low, middle, high = np.quantile(_core.CHAIN / sweep.samples["add_ticks"][first], [0.25, 0.5, 0.75])
+    _, first = np.unique(samples["round"], return_index=True)
+    low, middle, high = np.quantile(_core.CHAIN / samples["add_ticks"][first], [0.25, 0.5, 0.75])
     return (
-        f"one {tick_name(sweep.host.unit).removesuffix('s')} was about {middle:.2f} core cycles "
+        f"one {tick_name(unit).removesuffix('s')} was about {middle:.2f} core cycles "
         f"({low:.2f} to {high:.2f} in the middle half of the rounds; estimated from dependent adds)"
     )
 
 
-def _notes(sweep: Sweep, rows: list[Row]) -> list[str]:
-    plan = sweep.plan
+def _notes(rows: list[Row], n_samples: int, host: Host, plan: Plan) -> list[str]:
     notes = [f"Left out: {sentence}." for sentence in plan.left_out]
     dropped = sum(row.dropped for row in rows)
     if dropped:
         notes.append(
-            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or "
+            f"Dropped: {dropped} of {n_samples} samples, in which the thread migrated, was switched out or "
             "took a page fault."
         )
     notes.append(_placement_note(plan))
-    notes += _set_notes(sweep)
+    notes += _set_notes(host, plan)
     if plan.interrupted:
         notes.append(
             f"Interrupted: {plan.rounds_done} of {plan.rounds} rounds were done; these are their figures."
@@ -164,9 +165,8 @@ def _placement_note(plan: Plan) -> str:
     )
 
 
-def _set_notes(sweep: Sweep) -> list[str]:
+def _set_notes(host: Host, plan: Plan) -> list[str]:
     """What the buffers and the lengths were, where they weren't one hot buffer of one length."""
-    plan = sweep.plan
     used = {cell.cache for cell in plan.cells}
     notes = [
         f"Lengths '{name}': {_mix_text(mix)}, at random offsets 0 to 1023, in another order each round."
@@ -180,7 +180,7 @@ def _set_notes(sweep: Sweep) -> list[str]:
     if "cold" in used:
         notes.append(
             f"Cold: flushed before each call, one call a sample: the figure holds an empty pair of readings "
-            f"({sweep.host.pair}) and is a multiple of the counter's step ({sweep.host.step:g})."
+            f"({host.pair}) and is a multiple of the counter's step ({host.step:g})."
         )
     return notes
 

@@ -6,29 +6,33 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastcksum.lab._bench.cells import Cell
 from fastcksum.lab._machine.facts import Cache, Host
-from fastcksum.lab._sweep import Plan, Sweep
 
-SCHEMA: Final = 1
+from .record import Cell, Plan
+
+if TYPE_CHECKING:
+    from .record import Structured
+    from .result import Sweep
+
+SCHEMA: Final = 2
 """Counts up when a reader of the last version could misread a file. Files of other schemas are refused."""
 
 _KEY: Final = b"fastcksum"
 
 
-def save(sweep: Sweep, path: str | os.PathLike[str]) -> None:
+def save(samples: Structured, host: Host, plan: Plan, path: str | os.PathLike[str]) -> None:
     """Writes the sweep to one Parquet file. A file of that name is replaced only when the new one is complete."""
     target = Path(path)
-    frame = pd.DataFrame({name: sweep.samples[name] for name in sweep.samples.dtype.names or ()})
+    frame = pd.DataFrame({name: samples[name] for name in samples.dtype.names or ()})
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    facts = {"schema": SCHEMA, "host": dataclasses.asdict(sweep.host), "plan": dataclasses.asdict(sweep.plan)}
+    facts = {"schema": SCHEMA, "host": dataclasses.asdict(host), "plan": dataclasses.asdict(plan)}
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: json.dumps(facts).encode()})
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -42,7 +46,7 @@ def save(sweep: Sweep, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def load(path: str | os.PathLike[str]) -> Sweep:
+def load(path: str | os.PathLike[str]) -> tuple[Structured, Host, Plan]:
     """The sweep in a file that save() wrote. ValueError if it is another file, damaged, or of another schema."""
     try:
         table = pq.read_table(path)
@@ -57,7 +61,7 @@ def load(path: str | os.PathLike[str]) -> Sweep:
             f"{os.fspath(path)} has schema {facts['schema']}, this version reads {SCHEMA}: "
             "load it with the version of fastcksum that wrote it, or measure again"
         )
-    return Sweep(samples=_structured(table.to_pandas()), host=_host(facts["host"]), plan=_plan(facts["plan"]))
+    return _structured(table.to_pandas()), _host(facts["host"]), _plan(facts["plan"])
 
 
 def concat(sweeps: list[Sweep]) -> pd.DataFrame:
@@ -99,6 +103,9 @@ def _host(facts: dict[str, Any]) -> Host:
 def _plan(facts: dict[str, Any]) -> Plan:
     fields = _with_tuples(facts)
     fields["cells"] = tuple(Cell(**cell) for cell in facts["cells"])
+    fields["places"] = {
+        name: tuple((kernel, loops) for kernel, loops in places) for name, places in facts["places"].items()
+    }
     fields["kernels"] = tuple(_with_tuples(kernel) for kernel in facts["kernels"])
     return Plan(**fields)
 

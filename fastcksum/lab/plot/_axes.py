@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from fastcksum.lab._sweep import OVERHEAD, Sweep
+from fastcksum.lab._figures.record import OVERHEAD
 
 from ._style import listed
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
+    from fastcksum.lab._figures.result import Sweep
 
 
 def at_least_one(sweeps: Sequence[Sweep]) -> list[Sweep]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from fastcksum.lab._figures.result import Sweep
     from fastcksum.lab._machine.facts import Host
-    from fastcksum.lab._sweep import Sweep
 
 # The steps of the staircase; "cold" is not one: a single call, with the reading of the clock in its figure.
 STEPS: Final = ("hot", "l2", "l3", "dram")

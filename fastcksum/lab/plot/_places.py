@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from fastcksum.lab._figures.rows import units_of
 from fastcksum.lab._machine.facts import tick_name
-from fastcksum.lab._sweep import Sweep, units_of
 
 from ._axes import chosen_kernels, fixed_sizes
 from ._style import alignment_words, caption, head, host_line, listed, picture, styles
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fastcksum.lab._figures.result import Sweep
 
 # A difference that no sweep resolves, whatever its own spread says: minima of quiet runs repeat within 2 %.
 LEAST_NOISE: Final = 0.02

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from fastcksum.lab._figures.result import Sweep
 from fastcksum.lab._machine.facts import tick_name
-from fastcksum.lab._sweep import Sweep
 
 from ._axes import at_least_one, chosen_kernels, draw_line, fixed_sizes, log_axis, one_byte_longer, size_axis
 from ._style import LINES, alignment_words, caption, head, host_line, listed, paired_styles, picture, styles

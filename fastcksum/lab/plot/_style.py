@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
 
+    from fastcksum.lab._figures.result import Sweep
     from fastcksum.lab._machine.facts import Host
-    from fastcksum.lab._sweep import Sweep
 
 # Okabe and Ito, Color Universal Design (2008): told apart with any colour vision; yellow is left out, it fades in print.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
