@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    from ._core import raw_cksum, raw_cksum_many
+    from ._core import Checksum, checksum, combine, raw_cksum, raw_cksum_many, update_checksum, verify
 except ModuleNotFoundError as error:
     if error.name != f"{__name__}._core":
         raise
@@ -11,7 +11,6 @@ except ModuleNotFoundError as error:
         f"the source folder {__path__[0]} hides the installed fastcksum and has no compiled extension in it: "
         "start Python in another folder, or run  pip install -e '.[test]'  here first"
     ) from None
-from ._arithmetic import Checksum, checksum, combine, update_checksum, verify
 from ._kernel import Kernel, active_kernel, kernels
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The C extension: sums, packets, the kernel registry, the bench. What fastcksum/__init__.py exports is public."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, SupportsIndex, TypeAlias, TypedDict, final
+from typing import Any, Final, Literal, Self, SupportsIndex, TypeAlias, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,22 @@ def update_checksum(
     udp: bool = False,
     full_sum_zero: bool = False,
 ) -> int: ...
+def combine(first: SupportsIndex, second: SupportsIndex, first_length: SupportsIndex) -> int: ...
+
+@final
+class Checksum:
+    name: Final = "rfc1071"
+    digest_size: Final = 2
+    block_size: Final = 2
+    def __new__(cls, data: Buffer = b"", /, *, initial: SupportsIndex = 0) -> Self: ...
+    def update(self, data: Buffer, /) -> None: ...
+    @property
+    def raw(self) -> int: ...
+    @property
+    def value(self) -> int: ...
+    def digest(self) -> bytes: ...
+    def hexdigest(self) -> str: ...
+    def copy(self) -> Self: ...
 
 # Packets and captures.
 LAYERS: Final[tuple[str, ...]]

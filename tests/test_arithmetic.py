@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import struct
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -148,7 +151,7 @@ def test_combine_and_both_zeros() -> None:
 
 
 def test_combine_takes_raw_sums_only() -> None:
-    with pytest.raises(ValueError, match=r"second must be in 0\.\.65535 \(a raw 16-bit sum\), not 0x10000"):
+    with pytest.raises(ValueError, match=r"second must be in 0\.\.65535 \(a raw 16-bit sum\), not 65536"):
         combine(0, 0x10000, 0)
     with pytest.raises(ValueError, match=r"first must be in 0\.\.65535"):
         combine(-1, 0, 0)
@@ -345,3 +348,51 @@ def test_a_bad_piece_changes_nothing() -> None:
 def test_names_are_exported() -> None:
     for name in ("checksum", "verify", "combine", "update_checksum", "Checksum", "raw_cksum_many"):
         assert name in fastcksum.__all__
+
+
+@pytest.mark.parametrize("pieces", [(), (b"\xff",), (b"\xff\xff",), (b"abc", b"de"), (b"\0",)])
+def test_a_checksum_is_copied_and_pickled_as_it_stands(pieces: tuple[bytes, ...]) -> None:
+    stream = Checksum()
+    for piece in pieces:
+        stream.update(piece)
+    for twin in (copy.copy(stream), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))):
+        assert (type(twin), twin.raw) == (Checksum, stream.raw)
+        twin.update(b"\1\2\3")
+        assert twin.raw == raw_cksum(b"".join(pieces) + b"\1\2\3")
+
+
+def test_threads_that_share_a_checksum_lose_no_piece() -> None:
+    stream, piece, times = Checksum(), bytes(range(256)) * 512, 20  # 128 KiB: the GIL is released
+
+    def update_often() -> None:
+        for _ in range(times):
+            stream.update(piece)
+
+    threads = [threading.Thread(target=update_often) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stream.raw == raw_cksum(piece * times * len(threads))
+
+
+def test_a_checksum_is_a_final_type() -> None:
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Derived", (Checksum,), {})
+    with pytest.raises(AttributeError):
+        Checksum().raw = 1  # type: ignore[misc]
+    for arguments, names in (((b"", 0), {}), ((), {"data": b""}), ((), {"start": 0})):
+        with pytest.raises(TypeError):
+            Checksum(*arguments, **names)
+
+
+def test_combine_takes_its_arguments_by_name() -> None:
+    assert combine(first_length=1, second=0xFF00, first=0) == 0x00FF
+    for arguments, names, words in (
+        ((1, 2), {}, "missing the argument 'first_length'"),
+        ((1, 2, 3, 4), {}, "up to 3 positional arguments; 4 were given"),
+        ((1, 2, 3), {"first": 1}, "twice, by position and by name, 'first'"),
+        ((1, 2), {"length": 1}, "an unexpected keyword argument 'length'"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            combine(*arguments, **names)

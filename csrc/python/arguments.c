@@ -90,6 +90,41 @@ int core_get_span(PyObject *offset_object, PyObject *length_object, size_t size,
     return 0;
 }
 
+int core_take_arguments(const struct core_signature *signature, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names, PyObject *values[CORE_MAX_ARGUMENTS])
+{
+    if (nargs > (Py_ssize_t)signature->positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes up to %u positional arguments; %zd were given", signature->function,
+                     signature->positional, nargs);
+        return -1;
+    }
+    for (unsigned i = 0; i < signature->n; i++) {
+        values[i] = (Py_ssize_t)i < nargs ? args[i] : NULL;
+    }
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        unsigned at = 0;
+        while (at < signature->n && PyUnicode_CompareWithASCIIString(name, signature->names[at]) != 0) {
+            at++;
+        }
+        if (at == signature->n || values[at] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got %s %R", signature->function,
+                         at == signature->n ? "an unexpected keyword argument" : "twice, by position and by name,",
+                         name);
+            return -1;
+        }
+        values[at] = args[nargs + i];
+    }
+    for (unsigned i = 0; i < signature->required; i++) {
+        if (values[i] == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() is missing the argument '%s'", signature->function,
+                         signature->names[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int core_add_constant(PyObject *module, const char *name, PyObject *value)
 {
     const int result = value == NULL ? -1 : PyModule_AddObjectRef(module, name, value);

@@ -49,6 +49,13 @@ PyDoc_STRVAR(
     "               is the 0xffff of a full sum and not the 0x0000 of equation 3\n\n"
     "ValueError for numbers out of range and for lengths that differ, TypeError for other types.");
 
+PyDoc_STRVAR(combine_doc,
+             "combine($module, first, second, first_length)\n--\n\n"
+             "The raw sum of two pieces of data laid end to end, from the raw sum of each (RFC 1071 section 2).\n\n"
+             "first, second  raw sums, 0..0xffff\n"
+             "first_length   bytes of the first piece; only whether it is odd counts: the second is then swapped\n\n"
+             "ValueError if a sum is out of range or the length is negative.");
+
 PyDoc_STRVAR(raw_cksum_many_doc,
              "raw_cksum_many($module, buf, offsets, lengths, initial=None, *, out=None,\n"
              "               kernel=None)\n--\n\n"
@@ -68,6 +75,7 @@ static PyMethodDef methods[] = {
     {"verify", (PyCFunction)(void (*)(void))core_verify, METH_FASTCALL | METH_KEYWORDS, verify_doc},
     {"update_checksum", (PyCFunction)(void (*)(void))core_update_checksum, METH_FASTCALL | METH_KEYWORDS,
      update_checksum_doc},
+    {"combine", (PyCFunction)(void (*)(void))core_combine, METH_FASTCALL | METH_KEYWORDS, combine_doc},
     {"raw_cksum_many", (PyCFunction)(void (*)(void))core_raw_cksum_many, METH_FASTCALL | METH_KEYWORDS,
      raw_cksum_many_doc},
     {"pseudo_header", core_pseudo_header, METH_VARARGS, NULL},
@@ -106,7 +114,7 @@ static int execute(PyObject *module)
     if (PyModule_AddIntConstant(module, "GIL_RELEASE_BYTES", CORE_GIL_RELEASE_BYTES) < 0) {
         return -1;
     }
-    if (core_add_packets(module) < 0 || core_add_captures(module) < 0) {
+    if (core_add_checksum(module) < 0 || core_add_packets(module) < 0 || core_add_captures(module) < 0) {
         return -1;
     }
     return core_add_bench(module);

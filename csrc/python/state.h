@@ -38,6 +38,20 @@ CKSUM_HIDDEN int core_get_size(PyObject *object, const char *what, size_t limit,
 CKSUM_HIDDEN int core_get_span(PyObject *offset_object, PyObject *length_object, size_t size, size_t *offset,
                                size_t *length);
 
+/* What a function may be called with: its arguments by name, of which the first few may be positional. */
+#define CORE_MAX_ARGUMENTS 6
+struct core_signature {
+    const char *function;
+    const char *names[CORE_MAX_ARGUMENTS];
+    unsigned n;
+    unsigned positional;
+    unsigned required; /* the first few; others are NULL where they are not given */
+};
+
+/* Sorts the arguments of a call; the values are borrowed. 0, or -1 with TypeError set. */
+CKSUM_HIDDEN int core_take_arguments(const struct core_signature *signature, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *names, PyObject *values[CORE_MAX_ARGUMENTS]);
+
 /* Adds a constant to the module; steals value, which may be NULL with an exception set. 0, or -1 with an exception. */
 CKSUM_HIDDEN int core_add_constant(PyObject *module, const char *name, PyObject *value);
 
@@ -74,6 +88,7 @@ CORE_FAST_METHOD(core_raw_cksum);
 CORE_FAST_METHOD(core_checksum);
 CORE_FAST_METHOD(core_verify);
 CORE_FAST_METHOD(core_update_checksum);
+CORE_FAST_METHOD(core_combine);
 CORE_FAST_METHOD(core_raw_cksum_many);
 #undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
@@ -97,6 +112,9 @@ CORE_METHOD(core_count_events);
 CORE_METHOD(core_decode_counters);
 CORE_METHOD(core_shared_object);
 #undef CORE_METHOD
+
+/* checksum_type.c: the type Checksum. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_checksum(PyObject *module);
 
 /* packets.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_packets(PyObject *module);
