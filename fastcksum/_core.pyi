@@ -1,6 +1,7 @@
 """The C extension: sums, packets, the kernel registry, the bench. What fastcksum/__init__.py exports is public."""
 
 from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final, Literal, Self, SupportsIndex, TypeAlias, TypedDict, final
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType
 
 from ._kernel import Kernel
+from .packets import Verdict
 
 class _Description(TypedDict):
     name: str
@@ -109,13 +111,21 @@ REASONS: Final[tuple[str, ...]]
 LINKS: Final[tuple[int, ...]]
 NO_CAPTURE: Final[str]  # the damage of a file that is no capture at all
 
+_Address: TypeAlias = Buffer | str | IPv4Address | IPv6Address
+_Link: TypeAlias = Literal["ip", "ethernet"] | SupportsIndex
+
 # layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst
 _Verdict: TypeAlias = tuple[
     int, int, int | None, int | None, int | None, int, int, bytes | None, bytes | None
 ]
 
-def pseudo_header(src: bytes, dst: bytes, protocol: int, length: SupportsIndex, /) -> int: ...
-def verify_packet(
+def pseudo_header(src: _Address, dst: _Address, protocol: SupportsIndex, length: SupportsIndex) -> int: ...
+def ipv4_header_checksum(packet: Buffer, offset: SupportsIndex = 0) -> int: ...
+def transport_checksum(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> int: ...
+def verify_packet(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> list[Verdict]: ...
+def fill_checksums(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> bytes: ...
+def use_verdict_type(verdict_type: type[Verdict], /) -> None: ...  # what verify_packet makes
+def packet_checks(
     buf: Buffer,
     offset: SupportsIndex,
     length: SupportsIndex | None,
@@ -123,7 +133,6 @@ def verify_packet(
     link: int,
     /,
 ) -> list[_Verdict]: ...
-def fill_packet(buf: Buffer, offset: SupportsIndex, link: int, /) -> bytes: ...
 
 # -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types.
 # counts, 256 numbers, goes up by the verdicts of each code.

@@ -40,7 +40,7 @@ each_whole_packet = pytest.mark.parametrize(  # the length on the wire of the ot
 def judge(packet: Packet) -> list[Verdict]:
     """As in a capture, where the length on the wire is known."""
     return [
-        verdict_of(item) for item in _core.verify_packet(packet.data, 0, None, packet.original, packet.link)
+        verdict_of(item) for item in _core.packet_checks(packet.data, 0, None, packet.original, packet.link)
     ]
 
 
@@ -85,7 +85,7 @@ def test_every_cut_is_unchecked_and_never_wrong(packet: Packet) -> None:
     for length in range(len(packet.data)):
         cut = [
             verdict_of(item)
-            for item in _core.verify_packet(packet.data[:length], 0, None, original, packet.link)
+            for item in _core.packet_checks(packet.data[:length], 0, None, original, packet.link)
         ]
         assert len(cut) <= len(whole)
         for part, full in zip(cut, whole, strict=False):
@@ -405,7 +405,7 @@ def test_a_udp_field_of_zero_says_all_where_the_rest_is_missing() -> None:
         (whole[:28], len(whole)),
         (whole[:30], None),
     ):
-        verdicts = [verdict_of(item) for item in _core.verify_packet(packet, 0, None, original, 101)]
+        verdicts = [verdict_of(item) for item in _core.packet_checks(packet, 0, None, original, 101)]
         assert [(v.status, v.found, v.expected) for v in verdicts][1] == ("none", 0, None)
         assert fill_checksums(packet)[26:28] == b"\0\0"
     later = make.udp(replace(Net4(), fragment=0x0001), b"\0" * 16, "none").data

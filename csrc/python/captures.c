@@ -1,6 +1,7 @@
 /* captures.c: the reader of captures as fastcksum.capture uses it. */
 #include "python/state.h"
 
+#include "packet/packet.h"
 #include "packet/pcap.h"
 
 #define READER_CAPSULE "fastcksum.capture_reader"
@@ -101,4 +102,99 @@ done:
         PyBuffer_Release(&view);
     }
     return result;
+}
+
+/* ---- the checks of one packet, as a report lists them ---- */
+
+/* A number, or None where there is none. */
+static PyObject *number_or_none(bool is_there, unsigned number)
+{
+    return is_there ? PyLong_FromUnsignedLong(number) : Py_NewRef(Py_None);
+}
+
+static PyObject *address_or_none(const unsigned char *packet, const struct packet_check *check, bool source)
+{
+    if (check->ip_version == 0) {
+        return Py_NewRef(Py_None);
+    }
+    const unsigned size = check->ip_version == 4 ? 4 : 16;
+    const unsigned at = check->ip_version == 4 ? 12 : 8;
+    return PyBytes_FromStringAndSize((const char *)packet + check->ip + at + (source ? 0 : size), size);
+}
+
+/* (layer, status, found, expected, offset, reason, protocol, src, dst) of one check. NULL with an exception set. */
+static PyObject *verdict_tuple(const struct cksum_kernel *kernel, const unsigned char *packet, size_t base,
+                               const struct packet_check *check)
+{
+    PyObject *items[] = {
+        PyLong_FromLong(check->layer),
+        PyLong_FromLong(check->status),
+        number_or_none(check->has_field, check->has_field ? packet_found(packet, check) : 0),
+        number_or_none(check->covered, check->covered ? packet_expected(kernel->fn, packet, check) : 0),
+        check->has_field ? PyLong_FromSize_t(base + check->field) : Py_NewRef(Py_None),
+        PyLong_FromLong(check->reason),
+        PyLong_FromLong(check->protocol),
+        address_or_none(packet, check, true),
+        address_or_none(packet, check, false),
+    };
+    const size_t n = sizeof items / sizeof items[0];
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i] == NULL) {
+            Py_CLEAR(tuple);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (tuple == NULL) {
+            Py_XDECREF(items[i]);
+        } else {
+            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, items[i]);
+        }
+    }
+    return tuple;
+}
+
+/* (buf, offset, length or None, original length or None, link) -> list of the tuples above. */
+PyObject *core_packet_checks(PyObject *module, PyObject *args)
+{
+    PyObject *list = NULL, *offset_object, *length_object, *original_object;
+    Py_buffer view;
+    unsigned link;
+    size_t offset, length, original;
+    struct packet_check checks[PACKET_MAX_CHECKS];
+    uint32_t silence;
+    const struct cksum_kernel *kernel;
+    PyObject *buf;
+
+    if (!PyArg_ParseTuple(args, "OOOOI", &buf, &offset_object, &length_object, &original_object, &link)) {
+        return NULL;
+    }
+    if (core_get_buffer(buf, &view) < 0) {
+        return NULL;
+    }
+    if (core_get_span(offset_object, length_object, (size_t)view.len, &offset, &length) < 0) {
+        goto done;
+    }
+    original = length;
+    if (original_object != Py_None &&
+        core_get_size(original_object, "original length", SIZE_MAX, "bytes on the wire", &original) < 0) {
+        goto done;
+    }
+    kernel = core_active_kernel(module);
+    list = kernel == NULL ? NULL : PyList_New(0);
+    if (list == NULL) {
+        goto done;
+    }
+    const unsigned char *packet = (const unsigned char *)view.buf + offset;
+    const unsigned n = packet_verify(kernel->fn, packet, length, original, link, checks, &silence);
+    for (unsigned i = 0; list != NULL && i < n; i++) {
+        PyObject *tuple = verdict_tuple(kernel, packet, offset, &checks[i]);
+        if (tuple == NULL || PyList_Append(list, tuple) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(tuple);
+    }
+done:
+    PyBuffer_Release(&view);
+    return list;
 }

@@ -43,20 +43,12 @@ static int update(PyObject *self, PyObject *data)
     struct checksum *checksum = (struct checksum *)self;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     const struct cksum_kernel *kernel = module == NULL ? NULL : core_active_kernel(module);
-    Py_buffer view;
-    if (kernel == NULL) {
+    struct core_bytes piece;
+    if (kernel == NULL || core_take_bytes(data, &piece) < 0) {
         return -1;
     }
-    if (CKSUM_LIKELY(PyBytes_CheckExact(data))) {
-        const size_t length = (size_t)PyBytes_GET_SIZE(data);
-        add_piece(checksum, core_sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(data), length, 0), length);
-        return 0;
-    }
-    if (core_get_buffer(data, &view) < 0) {
-        return -1;
-    }
-    add_piece(checksum, core_sum_bytes(kernel, view.buf, (size_t)view.len, 0), (size_t)view.len);
-    PyBuffer_Release(&view);
+    add_piece(checksum, core_sum_bytes(kernel, piece.buf, piece.size, 0), piece.size);
+    core_release_bytes(&piece);
     return 0;
 }
 

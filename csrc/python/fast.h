@@ -18,6 +18,37 @@ CKSUM_INLINE bool core_quick_size(PyObject *object, size_t limit, size_t *value)
     return overflow == 0 && number >= 0 && *value <= limit;
 }
 
+/* The bytes of an object. view.obj is NULL where they are those of a bytes object, which nobody moves or changes. */
+struct core_bytes {
+    const unsigned char *buf;
+    size_t size;
+    Py_buffer view;
+};
+
+/* 0, or -1 with TypeError or BufferError set. */
+CKSUM_INLINE int core_take_bytes(PyObject *object, struct core_bytes *bytes)
+{
+    if (CKSUM_LIKELY(PyBytes_CheckExact(object))) {
+        bytes->buf = (const unsigned char *)PyBytes_AS_STRING(object);
+        bytes->size = (size_t)PyBytes_GET_SIZE(object);
+        bytes->view.obj = NULL;
+        return 0;
+    }
+    if (core_get_buffer(object, &bytes->view) < 0) {
+        return -1;
+    }
+    bytes->buf = bytes->view.buf;
+    bytes->size = (size_t)bytes->view.len;
+    return 0;
+}
+
+CKSUM_INLINE void core_release_bytes(struct core_bytes *bytes)
+{
+    if (bytes->view.obj != NULL) {
+        PyBuffer_Release(&bytes->view);
+    }
+}
+
 /* The folded raw sum of these bytes, with the GIL released where that pays. */
 CKSUM_INLINE uint16_t core_sum_bytes(const struct cksum_kernel *kernel, const unsigned char *buf, size_t len,
                                      uint32_t initial)

@@ -69,18 +69,63 @@ PyDoc_STRVAR(raw_cksum_many_doc,
              "A span that does not lie in the buffer is a ValueError that names it, and leaves out as it was. The GIL\n"
              "is released; the arrays may change meanwhile, since every number is checked on a copy right before use.");
 
+PyDoc_STRVAR(pseudo_header_doc,
+             "pseudo_header($module, src, dst, protocol, length)\n--\n\n"
+             "The raw sum of a pseudo header, to start the sum of a transport header and its data from.\n\n"
+             "src, dst  addresses as bytes (4 or 16), text or ipaddress objects, both of one version; with a source\n"
+             "          route or a routing header, dst is the final destination\n"
+             "protocol  0..255, of the transport: not that of an extension header\n"
+             "length    bytes of transport header and data, 0..0xffffffff; 0 is what a card that segments wants in\n"
+             "          the field\n\n"
+             "ValueError for an address that is none, for two versions, or for a number out of range. RFC 768,\n"
+             "RFC 9293, and for IPv6 RFC 8200 section 8.1.");
+
+PyDoc_STRVAR(ipv4_header_checksum_doc,
+             "ipv4_header_checksum($module, packet, offset=0)\n--\n\n"
+             "The checksum of the IPv4 header at offset, options included, as it should be.\n\n"
+             "Its own field counts as zero. Never 0xffff, as no header is all zero (RFC 1624 section 3). ValueError\n"
+             "if there is no whole IPv4 header.");
+
+PyDoc_STRVAR(transport_checksum_doc,
+             "transport_checksum($module, packet, offset=0, *, link='ip')\n--\n\n"
+             "The checksum of the outermost TCP, UDP, UDP-Lite, ICMP, ICMPv6 or DCCP header, as it should be.\n\n"
+             "The field itself counts as zero. For UDP and UDP-Lite a computed 0 is 0xffff (RFC 768). ValueError,\n"
+             "with the reason, if there is none of these, if the bytes or the lengths do not allow to compute it, or\n"
+             "if the packet is a fragment.");
+
+PyDoc_STRVAR(verify_packet_doc,
+             "verify_packet($module, packet, offset=0, *, link='ip')\n--\n\n"
+             "A verdict on each checksum of a packet and of the packets inside it, the outermost first.\n\n"
+             "Tunnels are followed (IP in IP, GRE, VXLAN, L2TP), what an ICMP error quotes is not. Whatever the bytes\n"
+             "say, the answer is a list of fastcksum.packets.Verdict; it is empty where no header with a checksum was\n"
+             "found. A field is right if the sum over it and all that it covers is 0xffff, so that 0xffff is accepted\n"
+             "where 0x0000 is right.\n\n"
+             "TypeError and BufferError as for raw_cksum; ValueError for an offset or link that can't be.");
+
+PyDoc_STRVAR(fill_checksums_doc,
+             "fill_checksums($module, packet, offset=0, *, link='ip')\n--\n\n"
+             "A copy of the whole input with each checksum field of the packet written that can be computed.\n\n"
+             "The innermost is written first, so that the outer ones cover it. Fields stay as they are where the\n"
+             "bytes do not allow to compute them (fragments, lengths past the end) and where cryptographic\n"
+             "authentication takes their place; a UDP field of 0 is filled in.\n\n"
+             "TypeError and BufferError as for raw_cksum; ValueError for an offset or link that can't be.");
+
+/* A public function, by name: core_NAME, with NAME_doc. */
+#define FAST(name) {#name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL | METH_KEYWORDS, name##_doc}
 static PyMethodDef methods[] = {
-    {"raw_cksum", (PyCFunction)(void (*)(void))core_raw_cksum, METH_FASTCALL | METH_KEYWORDS, raw_cksum_doc},
-    {"checksum", (PyCFunction)(void (*)(void))core_checksum, METH_FASTCALL | METH_KEYWORDS, checksum_doc},
-    {"verify", (PyCFunction)(void (*)(void))core_verify, METH_FASTCALL | METH_KEYWORDS, verify_doc},
-    {"update_checksum", (PyCFunction)(void (*)(void))core_update_checksum, METH_FASTCALL | METH_KEYWORDS,
-     update_checksum_doc},
-    {"combine", (PyCFunction)(void (*)(void))core_combine, METH_FASTCALL | METH_KEYWORDS, combine_doc},
-    {"raw_cksum_many", (PyCFunction)(void (*)(void))core_raw_cksum_many, METH_FASTCALL | METH_KEYWORDS,
-     raw_cksum_many_doc},
-    {"pseudo_header", core_pseudo_header, METH_VARARGS, NULL},
-    {"verify_packet", core_verify_packet, METH_VARARGS, NULL},
-    {"fill_packet", core_fill_packet, METH_VARARGS, NULL},
+    FAST(raw_cksum),
+    FAST(checksum),
+    FAST(verify),
+    FAST(update_checksum),
+    FAST(combine),
+    FAST(raw_cksum_many),
+    FAST(pseudo_header),
+    FAST(ipv4_header_checksum),
+    FAST(transport_checksum),
+    FAST(verify_packet),
+    FAST(fill_checksums),
+    {"packet_checks", core_packet_checks, METH_VARARGS, NULL},
+    {"use_verdict_type", core_use_verdict_type, METH_O, NULL},
     {"verify_packets", core_verify_packets, METH_VARARGS, NULL},
     {"capture_reader", core_capture_reader, METH_NOARGS, NULL},
     {"scan_capture", core_scan_capture, METH_VARARGS, NULL},
@@ -99,6 +144,7 @@ static PyMethodDef methods[] = {
     {"shared_object", core_shared_object, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
+#undef FAST
 
 static int execute(PyObject *module)
 {
@@ -124,6 +170,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
 {
     const struct core_state *state = PyModule_GetState(module);
     Py_VISIT(state->bench_type);
+    Py_VISIT(state->verdict_type);
     return 0;
 }
 
@@ -131,6 +178,10 @@ static int clear(PyObject *module)
 {
     struct core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->bench_type);
+    Py_CLEAR(state->verdict_type);
+    Py_CLEAR(state->layers);
+    Py_CLEAR(state->statuses);
+    Py_CLEAR(state->reasons);
     Py_CLEAR(state->name_offset);
     Py_CLEAR(state->name_length);
     Py_CLEAR(state->name_kernel);

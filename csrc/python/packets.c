@@ -1,5 +1,5 @@
 /* packets.c: the parser of packets as fastcksum.packets and .capture use it: one packet, and a batch of them. */
-#include "python/state.h"
+#include "python/fast.h"
 
 #include <stdlib.h>
 
@@ -32,9 +32,13 @@ static const unsigned links[] = {
 int core_add_packets(PyObject *module)
 {
     const size_t n_links = sizeof links / sizeof links[0];
+    struct core_state *state = PyModule_GetState(module);
     if (core_add_names(module, "LAYERS", layers, PACKET_LAYER_COUNT) < 0 ||
         core_add_names(module, "STATUSES", statuses, PACKET_STATUS_COUNT) < 0 ||
-        core_add_names(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0) {
+        core_add_names(module, "REASONS", reasons, PACKET_REASON_COUNT) < 0 ||
+        (state->layers = PyObject_GetAttrString(module, "LAYERS")) == NULL ||
+        (state->statuses = PyObject_GetAttrString(module, "STATUSES")) == NULL ||
+        (state->reasons = PyObject_GetAttrString(module, "REASONS")) == NULL) {
         return -1;
     }
     PyObject *tuple = PyTuple_New((Py_ssize_t)n_links);
@@ -49,29 +53,6 @@ int core_add_packets(PyObject *module)
     return core_add_constant(module, "LINKS", tuple);
 }
 
-/* (src, dst, protocol, length): addresses of 4 or 16 bytes each, checked by the caller in Python. */
-PyObject *core_pseudo_header(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *result = NULL;
-    Py_buffer src, dst;
-    unsigned char protocol;
-    PyObject *length_object;
-    size_t length;
-
-    if (!PyArg_ParseTuple(args, "y*y*bO", &src, &dst, &protocol, &length_object)) {
-        return NULL;
-    }
-    if (src.len != dst.len || (src.len != 4 && src.len != 16)) {
-        PyErr_Format(PyExc_ValueError, "src and dst must both have 4 or 16 bytes, not %zd and %zd", src.len, dst.len);
-    } else if (core_get_size(length_object, "length", 0xffffffff, "a 32-bit field", &length) == 0) {
-        result =
-            PyLong_FromLong(packet_pseudo_header(src.len == 4 ? 4 : 6, src.buf, dst.buf, protocol, (uint32_t)length));
-    }
-    PyBuffer_Release(&dst);
-    PyBuffer_Release(&src);
-    return result;
-}
-
 /* ---- one packet ---- */
 
 /* A number, or None where there is none. */
@@ -80,119 +61,261 @@ static PyObject *number_or_none(bool is_there, unsigned number)
     return is_there ? PyLong_FromUnsignedLong(number) : Py_NewRef(Py_None);
 }
 
-static PyObject *address_or_none(const unsigned char *packet, const struct packet_check *check, bool source)
+/* A packet that a call names, and what judges it. */
+struct packet {
+    struct core_bytes bytes;
+    const unsigned char *start; /* of the packet, in bytes */
+    size_t offset;
+    size_t length;
+    unsigned link;
+    const struct cksum_kernel *kernel;
+};
+
+/* The number of a link type: "ip", "ethernet" or a number. 0, or -1 with TypeError or ValueError set. */
+static int take_link(PyObject *object, unsigned *link)
 {
-    if (check->ip_version == 0) {
-        return Py_NewRef(Py_None);
+    size_t number = SIZE_MAX;
+    if (object == NULL) {
+        *link = PACKET_LINK_RAW;
+        return 0;
     }
-    const unsigned size = check->ip_version == 4 ? 4 : 16;
-    const unsigned at = check->ip_version == 4 ? 12 : 8;
-    return PyBytes_FromStringAndSize((const char *)packet + check->ip + at + (source ? 0 : size), size);
+    if (PyUnicode_Check(object)) {
+        if (PyUnicode_CompareWithASCIIString(object, "ip") == 0) {
+            number = PACKET_LINK_RAW;
+        } else if (PyUnicode_CompareWithASCIIString(object, "ethernet") == 0) {
+            number = PACKET_LINK_ETHERNET;
+        }
+    } else if (!core_quick_size(object, UINT_MAX, &number)) {
+        PyObject *integer = PyNumber_Index(object);
+        if (integer == NULL) {
+            return -1;
+        }
+        number = PyLong_AsSize_t(integer);
+        Py_DECREF(integer);
+        PyErr_Clear(); /* OverflowError: no link type either */
+    }
+    if (number > UINT_MAX || !packet_link_known((unsigned)number)) {
+        char known[8 * sizeof links / sizeof links[0]] = "";
+        size_t end = 0;
+        for (size_t i = 0; i < sizeof links / sizeof links[0] && end < sizeof known; i++) {
+            end += (size_t)PyOS_snprintf(known + end, sizeof known - end, i == 0 ? "%u" : ", %u", links[i]);
+        }
+        PyErr_Format(PyExc_ValueError, "link must be 'ip', 'ethernet' or one of the link types %s, not %R", known,
+                     object);
+        return -1;
+    }
+    *link = (unsigned)number;
+    return 0;
 }
 
-/* (layer, status, found, expected, offset, reason, protocol, src, dst) of one check. NULL with an exception set. */
-static PyObject *verdict_tuple(const struct cksum_kernel *kernel, const unsigned char *packet, size_t base,
-                               const struct packet_check *check)
+/* What (packet, offset=0, *, link="ip") name. 0, and bytes to be released; or -1 with an exception set. */
+static int take_packet(PyObject *module, const struct core_signature *signature, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *names, struct packet *packet)
 {
-    PyObject *items[] = {
-        PyLong_FromLong(check->layer),
-        PyLong_FromLong(check->status),
-        number_or_none(check->has_field, check->has_field ? packet_found(packet, check) : 0),
-        number_or_none(check->covered, check->covered ? packet_expected(kernel->fn, packet, check) : 0),
-        check->has_field ? PyLong_FromSize_t(base + check->field) : Py_NewRef(Py_None),
-        PyLong_FromLong(check->reason),
-        PyLong_FromLong(check->protocol),
-        address_or_none(packet, check, true),
-        address_or_none(packet, check, false),
-    };
-    const size_t n = sizeof items / sizeof items[0];
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; i < n; i++) {
-        if (items[i] == NULL) {
-            Py_CLEAR(tuple);
-        }
+    PyObject *values[CORE_MAX_ARGUMENTS] = {NULL};
+    if (core_take_arguments(signature, args, nargs, names, values) < 0 || take_link(values[2], &packet->link) < 0 ||
+        core_take_bytes(values[0], &packet->bytes) < 0) {
+        return -1;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (tuple == NULL) {
-            Py_XDECREF(items[i]);
-        } else {
-            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, items[i]);
-        }
+    packet->kernel = core_active_kernel(module);
+    if (packet->kernel == NULL ||
+        core_get_span(values[1], NULL, packet->bytes.size, &packet->offset, &packet->length) < 0) {
+        core_release_bytes(&packet->bytes);
+        return -1;
+    }
+    packet->start = packet->bytes.buf + packet->offset;
+    return 0;
+}
+
+PyObject *core_use_verdict_type(PyObject *module, PyObject *object)
+{
+    struct core_state *state = PyModule_GetState(module);
+    PyTypeObject *type = (PyTypeObject *)object;
+    if (!PyType_Check(object) || !PyType_IsSubtype(type, &PyTuple_Type) ||
+        type->tp_basicsize != PyTuple_Type.tp_basicsize) {
+        PyErr_SetString(PyExc_TypeError, "the type of verdicts must be a tuple with names and without a __dict__");
+        return NULL;
+    }
+    Py_XSETREF(state->verdict_type, (PyTypeObject *)Py_NewRef(object));
+    Py_RETURN_NONE;
+}
+
+static PyObject *name_at(PyObject *names, unsigned i)
+{
+    return Py_NewRef(PyTuple_GET_ITEM(names, (Py_ssize_t)i));
+}
+
+/* A check as the type of verdicts, whose fields these are in order. NULL with an exception set. */
+static PyObject *verdict(const struct core_state *state, const struct packet *packet, const struct packet_check *check)
+{
+    enum { LAYER, STATUS, FOUND, EXPECTED, OFFSET, REASON, FIELDS };
+    PyObject *tuple = state->verdict_type->tp_alloc(state->verdict_type, FIELDS);
+    if (tuple == NULL) {
+        return NULL;
+    }
+#if PY_VERSION_HEX >= 0x030e0000
+    ((PyTupleObject *)tuple)->ob_hash = -1; /* not known yet; tp_alloc leaves 0 */
+#endif
+    const bool expects = check->covered && check->status != PACKET_NONE;
+    PyObject *const items[FIELDS] = {
+        [LAYER] = name_at(state->layers, check->layer),
+        [STATUS] = name_at(state->statuses, check->status),
+        [FOUND] = number_or_none(check->has_field, check->has_field ? packet_found(packet->start, check) : 0),
+        [EXPECTED] = number_or_none(expects, expects ? packet_expected(packet->kernel->fn, packet->start, check) : 0),
+        [OFFSET] = check->has_field ? PyLong_FromSize_t(packet->offset + check->field) : Py_NewRef(Py_None),
+        [REASON] = name_at(state->reasons, check->reason),
+    };
+    bool whole = true;
+    for (Py_ssize_t i = 0; i < FIELDS; i++) {
+        PyTuple_SET_ITEM(tuple, i, items[i]);
+        whole = whole && items[i] != NULL;
+    }
+    if (!whole) {
+        Py_CLEAR(tuple); /* copes with NULL in it */
     }
     return tuple;
 }
 
-/* (buf, offset, length or None, original length or None, link) -> list of the tuples above. */
-PyObject *core_verify_packet(PyObject *module, PyObject *args)
+PyObject *core_verify_packet(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
-    PyObject *list = NULL, *offset_object, *length_object, *original_object;
-    Py_buffer view;
-    unsigned link;
-    size_t offset, length, original;
+    static const struct core_signature signature = {"verify_packet", {"packet", "offset", "link"}, 3, 2, 1};
+    const struct core_state *state = PyModule_GetState(module);
     struct packet_check checks[PACKET_MAX_CHECKS];
+    struct packet packet;
     uint32_t silence;
-    const struct cksum_kernel *kernel;
-    PyObject *buf;
-
-    if (!PyArg_ParseTuple(args, "OOOOI", &buf, &offset_object, &length_object, &original_object, &link)) {
+    if (take_packet(module, &signature, args, nargs, names, &packet) < 0) {
         return NULL;
     }
-    if (core_get_buffer(buf, &view) < 0) {
-        return NULL;
-    }
-    if (core_get_span(offset_object, length_object, (size_t)view.len, &offset, &length) < 0) {
-        goto done;
-    }
-    original = length;
-    if (original_object != Py_None &&
-        core_get_size(original_object, "original length", SIZE_MAX, "bytes on the wire", &original) < 0) {
-        goto done;
-    }
-    kernel = core_active_kernel(module);
-    list = kernel == NULL ? NULL : PyList_New(0);
-    if (list == NULL) {
-        goto done;
-    }
-    const unsigned char *packet = (const unsigned char *)view.buf + offset;
-    const unsigned n = packet_verify(kernel->fn, packet, length, original, link, checks, &silence);
+    const unsigned n =
+        packet_verify(packet.kernel->fn, packet.start, packet.length, packet.length, packet.link, checks, &silence);
+    PyObject *list = PyList_New(n);
     for (unsigned i = 0; list != NULL && i < n; i++) {
-        PyObject *tuple = verdict_tuple(kernel, packet, offset, &checks[i]);
-        if (tuple == NULL || PyList_Append(list, tuple) < 0) {
+        PyObject *item = verdict(state, &packet, &checks[i]);
+        if (item == NULL) {
             Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, item);
         }
-        Py_XDECREF(tuple);
     }
-done:
-    PyBuffer_Release(&view);
+    core_release_bytes(&packet.bytes);
     return list;
 }
 
-/* (buf, offset, link) -> a copy of the whole buffer as bytes, with the fields of the packet at offset filled in. */
-PyObject *core_fill_packet(PyObject *module, PyObject *args)
+static bool is_transport(const struct packet_check *check)
 {
-    PyObject *result = NULL, *buf, *offset_object;
-    Py_buffer view;
-    unsigned link;
-    size_t offset, length;
-    const struct cksum_kernel *kernel;
+    switch (check->layer) {
+    case PACKET_TCP:
+    case PACKET_UDP:
+    case PACKET_UDPLITE:
+    case PACKET_ICMP:
+    case PACKET_ICMPV6:
+    case PACKET_DCCP:
+        return true;
+    default:
+        return false;
+    }
+}
 
-    if (!PyArg_ParseTuple(args, "OOI", &buf, &offset_object, &link)) {
+/* Sets the ValueError for a packet without a transport's checksum, with the reasons that its checks give. */
+static void set_no_transport(const struct packet_check *checks, unsigned n)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (unsigned i = 0; text != NULL && i < n; i++) {
+        if (reasons[checks[i].reason][0] != '\0') {
+            Py_SETREF(text,
+                      PyUnicode_FromFormat("%U (%s: %s)", text, layers[checks[i].layer], reasons[checks[i].reason]));
+        }
+    }
+    if (text != NULL) {
+        PyErr_Format(PyExc_ValueError, "no header of tcp, udp, udplite, icmp, icmpv6, dccp found in the packet%U",
+                     text);
+        Py_DECREF(text);
+    }
+}
+
+PyObject *core_transport_checksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    static const struct core_signature signature = {"transport_checksum", {"packet", "offset", "link"}, 3, 2, 1};
+    struct packet_check checks[PACKET_MAX_CHECKS];
+    struct packet packet;
+    uint32_t silence;
+    PyObject *result = NULL;
+    if (take_packet(module, &signature, args, nargs, names, &packet) < 0) {
         return NULL;
     }
-    if (core_get_buffer(buf, &view) < 0) {
-        return NULL;
+    const unsigned n = packet_find(packet.start, packet.length, packet.length, packet.link, checks, &silence);
+    unsigned i = 0;
+    while (i < n && !is_transport(&checks[i])) {
+        i++;
     }
-    if (core_get_span(offset_object, NULL, (size_t)view.len, &offset, &length) < 0 ||
-        (kernel = core_active_kernel(module)) == NULL) {
-        goto done;
+    if (i + 1 != n) { /* the checks inside have a say in what is right */
+        packet_judge(packet.kernel->fn, packet.start, checks, n);
     }
-    result = PyBytes_FromStringAndSize(view.buf, view.len);
-    if (result != NULL) {
-        packet_fill(kernel->fn, (unsigned char *)PyBytes_AS_STRING(result) + offset, length, link);
+    if (i == n) {
+        set_no_transport(checks, n);
+    } else if (!checks[i].covered) {
+        PyErr_Format(PyExc_ValueError, "no %s checksum can be computed: %s", layers[checks[i].layer],
+                     reasons[checks[i].reason]);
+    } else {
+        result = PyLong_FromLong(packet_expected(packet.kernel->fn, packet.start, &checks[i]));
     }
-done:
-    PyBuffer_Release(&view);
+    core_release_bytes(&packet.bytes);
     return result;
+}
+
+/* The bytes of the IPv4 header at packet->start. 0 with ValueError set where there is no whole one. */
+static size_t ipv4_header_length(const struct packet *packet)
+{
+    if (packet->length < 20) {
+        PyErr_Format(PyExc_ValueError, "an IPv4 header has at least 20 bytes, and there are %zu behind offset %zu",
+                     packet->length, packet->offset);
+        return 0;
+    }
+    const unsigned char first = packet->start[0]; /* once: another thread may write here */
+    const size_t length = 4 * (size_t)(first & 15);
+    if (first >> 4 != 4) {
+        PyErr_Format(PyExc_ValueError, "no IPv4 header at offset %zu: its version is %d, not 4", packet->offset,
+                     first >> 4);
+    } else if (length < 20 || length > packet->length) {
+        PyErr_Format(PyExc_ValueError, "the IPv4 header at offset %zu claims %zu bytes; it must be 20..%zu",
+                     packet->offset, length, packet->length < 60 ? packet->length : (size_t)60);
+    } else {
+        return length;
+    }
+    return 0;
+}
+
+PyObject *core_ipv4_header_checksum(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    static const struct core_signature signature = {"ipv4_header_checksum", {"packet", "offset"}, 2, 2, 1};
+    struct packet packet;
+    PyObject *result = NULL;
+    if (take_packet(module, &signature, args, nargs, names, &packet) < 0) {
+        return NULL;
+    }
+    const size_t length = ipv4_header_length(&packet);
+    if (length != 0) {
+        const struct packet_check check = {.layer = PACKET_IPV4, .field = 10, .length = (uint32_t)length};
+        result = PyLong_FromLong(packet_expected(packet.kernel->fn, packet.start, &check));
+    }
+    core_release_bytes(&packet.bytes);
+    return result;
+}
+
+PyObject *core_fill_checksums(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    static const struct core_signature signature = {"fill_checksums", {"packet", "offset", "link"}, 3, 2, 1};
+    struct packet packet;
+    if (take_packet(module, &signature, args, nargs, names, &packet) < 0) {
+        return NULL;
+    }
+    PyObject *copy = PyBytes_FromStringAndSize((const char *)packet.bytes.buf, (Py_ssize_t)packet.bytes.size);
+    if (copy != NULL) {
+        unsigned char *start = (unsigned char *)PyBytes_AS_STRING(copy) + packet.offset;
+        packet_fill(packet.kernel->fn, start, packet.length, packet.link);
+    }
+    core_release_bytes(&packet.bytes);
+    return copy;
 }
 
 /* ---- many packets ---- */

@@ -20,6 +20,10 @@
 struct core_state {
     _Atomic(const struct cksum_kernel *) active; /* what raw_cksum uses; NULL until the first sum */
     PyTypeObject *bench_type;
+    PyTypeObject *verdict_type; /* fastcksum.packets.Verdict, once that is imported */
+    PyObject *layers;           /* the words of verdicts, as tuples */
+    PyObject *statuses;
+    PyObject *reasons;
     PyObject *name_offset; /* interned keyword and attribute names */
     PyObject *name_length;
     PyObject *name_kernel;
@@ -89,12 +93,16 @@ CORE_FAST_METHOD(core_checksum);
 CORE_FAST_METHOD(core_verify);
 CORE_FAST_METHOD(core_update_checksum);
 CORE_FAST_METHOD(core_combine);
+CORE_FAST_METHOD(core_pseudo_header);
+CORE_FAST_METHOD(core_ipv4_header_checksum);
+CORE_FAST_METHOD(core_transport_checksum);
+CORE_FAST_METHOD(core_verify_packet);
+CORE_FAST_METHOD(core_fill_checksums);
 CORE_FAST_METHOD(core_raw_cksum_many);
 #undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
-CORE_METHOD(core_pseudo_header);
-CORE_METHOD(core_verify_packet);
-CORE_METHOD(core_fill_packet);
+CORE_METHOD(core_packet_checks);
+CORE_METHOD(core_use_verdict_type);
 CORE_METHOD(core_verify_packets);
 CORE_METHOD(core_capture_reader);
 CORE_METHOD(core_scan_capture);

@@ -85,20 +85,16 @@ static __attribute__((noinline)) int sum_arguments(PyObject *module, const char 
                                                    uint16_t *sum)
 {
     struct options options = {0};
-    Py_buffer view;
+    struct core_bytes bytes;
     if ((nargs != 1 || names != NULL) &&
         take_options(module, function, takes_kernel, args, nargs, names, &options) < 0) {
         return -1;
     }
-    if (PyBytes_CheckExact(args[0])) {
-        return sum_span(module, (const unsigned char *)PyBytes_AS_STRING(args[0]), (size_t)PyBytes_GET_SIZE(args[0]),
-                        &options, sum);
-    }
-    if (core_get_buffer(args[0], &view) < 0) {
+    if (core_take_bytes(args[0], &bytes) < 0) {
         return -1;
     }
-    const int result = sum_span(module, view.buf, (size_t)view.len, &options, sum);
-    PyBuffer_Release(&view);
+    const int result = sum_span(module, bytes.buf, bytes.size, &options, sum);
+    core_release_bytes(&bytes);
     return result;
 }
 

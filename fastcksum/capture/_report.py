@@ -179,7 +179,7 @@ def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:
 def _rows_of(piece: Piece, i: int, number: int) -> Iterator[Row]:
     """The verdicts on the i-th packet of a piece."""
     time = piece.times[i].view("M8[ns]")
-    items = _core.verify_packet(
+    items = _core.packet_checks(
         piece.data,
         int(piece.offsets[i]),
         int(piece.lengths[i]),
