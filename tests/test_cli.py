@@ -310,14 +310,14 @@ def wrong_kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 def test_check_names_the_first_difference_and_is_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def find(name: str, fill: int, offset: int, *_: int) -> tuple[int, int, int] | None:
-        return (17, 0x1234, 0xFFFF) if (name, fill, offset) == ("portable64", 2, 5) else None
+    def find(name: str, fill: int, offset: int, *_: int) -> tuple[int, int, int, int] | None:
+        return (17, 4079, 0x1234, 0xFFFF) if (name, fill, offset) == ("portable64", 2, 5) else None
 
     monkeypatch.setattr(_core, "find_difference", find)
     status, out, _ = run(capsys, "check", "--kernels", "reference,portable64")
     assert status == 1
     assert out == (
-        "portable64 is wrong at 17 bytes, offset 5 (contents: random, start value 0xbeef): "
+        "portable64 is wrong at 17 bytes, offset 4079, an odd address, ending at a page end (contents: random, start value 0xbeef): "
         "it gives 0x1234, right is 0xffff\n"
     )
     status, out, _ = run(capsys, "check", "--json", "--kernels", "portable64")

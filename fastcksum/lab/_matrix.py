@@ -165,6 +165,12 @@ def matrix(
     """
     if as_in_sweep.get("mode") == "mixed":
         raise ValueError("a matrix has sizes: mode 'mixed' has none; 'throughput' and 'latency' have")
+    for what, given in (("optimisations", optimisations), ("targets", targets)):
+        if isinstance(given, str):
+            raise TypeError(f"{what} must be a sequence, not one str: ({given!r},)")
+    for flags in optimisations:
+        if isinstance(flags, str):
+            raise TypeError(f"each of optimisations is a sequence of options, not one str: ({flags!r},)")
     wishes = [
         _Wish(name, source, compiler, tuple(flags), target, keeps)
         for (name, source), compiler, flags, target, keeps in product(
