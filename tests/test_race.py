@@ -11,6 +11,7 @@ import pytest
 from made_up_sweep import HOST, facts, sweep_of
 
 from fastcksum import cli, kernels, lab
+from fastcksum.cli import _parser
 from fastcksum.lab import _race
 from fastcksum.lab._bench import job
 from fastcksum.lab._bench import links as _links
@@ -437,7 +438,7 @@ def test_the_command_passes_its_options_on(
     asked: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = "race --quick --kernel avx2 --rounds 5 --placements 2 --seed 7 --huge-pages --save"
-    assert cli.main([*words.split(), str(tmp_path / "race")]) == 0
+    assert cli.main([*words.split(), str(tmp_path / "race.json")]) == 0
     assert asked == {
         "kernel": "avx2",
         "quick": True,
@@ -446,7 +447,7 @@ def test_the_command_passes_its_options_on(
         "seed": 7,
         "huge_pages": True,
     }
-    saved = lab.Sweep.load(tmp_path / "race")
+    saved = lab.Sweep.load(tmp_path / "race.json")
     assert Race(saved, "new").table() == made_up(FIVE_CELLS).table()
 
 
@@ -491,4 +492,4 @@ def test_help_ends_with_an_example_that_is_accepted(capsys: pytest.CaptureFixtur
         cli.main(["race", "--help"])
     assert stop.value.code == 0
     example = capsys.readouterr().out.rstrip().rsplit("example:\n  fastcksum ", 1)[1]
-    assert cli._parser().parse_args(example.split()).run is cli.race.run
+    assert _parser.parser().parse_args(example.split()).run is cli.race.run

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._common import INTERRUPTED, command, print_json
-from ._sweeping import sweep_as_json
+from . import INTERRUPTED
+from ._common import command, print_json
+from ._sweeping import add_save, check_save, save, sweep_as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -35,9 +36,7 @@ def add(commands: Commands) -> None:
         "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
     )
     parser.add_argument("--huge-pages", action="store_true", help="ask for huge pages for the buffers")
-    parser.add_argument(
-        "--save", metavar="FILE", help="keep every sample, with host and plan, in a Parquet file"
-    )
+    add_save(parser)
     parser.add_argument(
         "--json", action="store_true", help="host, plan, rows and all that is printed as JSON"
     )
@@ -46,6 +45,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum.lab import _race  # noqa: PLC0415 - NumPy is for those who measure
 
+    check_save(options)
     found = _race.race(
         options.kernel,
         quick=options.quick,
@@ -54,10 +54,9 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         huge_pages=options.huge_pages,
     )
-    if options.save:
-        found.sweep.save(options.save)
     if options.json:
         print_json({**sweep_as_json(found.sweep), **found.as_json()})
     else:
         print(found.text(), end="")
+    save(found.sweep, options)
     return INTERRUPTED if found.sweep.plan.interrupted else 0
