@@ -66,8 +66,10 @@ static bool is_in_field(size_t i, const struct packet_check *checks, unsigned n)
 static void require_filled(cksum_fn *fn, unsigned char *bytes, size_t size, unsigned link)
 {
     struct packet_check before[PACKET_MAX_CHECKS], after[PACKET_MAX_CHECKS];
+    uint32_t silence;
     unsigned char *was = exact_copy(bytes, size);
-    const unsigned n = packet_find(bytes, size, size, link, before), filled = packet_fill(fn, bytes, size, link);
+    const unsigned n = packet_find(bytes, size, size, link, before, &silence),
+                   filled = packet_fill(fn, bytes, size, link);
     unsigned covered = 0;
     for (unsigned i = 0; i < n; i++) {
         covered += before[i].covered;
@@ -76,7 +78,7 @@ static void require_filled(cksum_fn *fn, unsigned char *bytes, size_t size, unsi
     for (size_t i = 0; i < size; i++) {
         REQUIRE(bytes[i] == was[i] || is_in_field(i, before, n), "byte %zu has changed", i);
     }
-    const unsigned found = packet_verify(fn, bytes, size, size, link, after);
+    const unsigned found = packet_verify(fn, bytes, size, size, link, after, &silence);
     REQUIRE(found == n, "%u checks, %u before", found, n);
     for (unsigned i = 0; i < n; i++) {
         REQUIRE(after[i].layer == before[i].layer && after[i].field == before[i].field &&
@@ -102,9 +104,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t original = beyond < 0x8000 ? input.size + beyond : input.size - (beyond - 0x8000) % input.size;
     cksum_fn *fn = cksum_registry_best()->fn;
     struct packet_check checks[PACKET_MAX_CHECKS];
+    uint32_t silence;
+    char text[PACKET_SILENCE_TEXT];
     unsigned char *bytes = exact_copy(input.bytes, input.size);
-    const unsigned n = packet_verify(fn, bytes, input.size, original, link, checks);
+    const unsigned n = packet_verify(fn, bytes, input.size, original, link, checks, &silence);
     REQUIRE(n <= PACKET_MAX_CHECKS, "%u checks", n);
+    packet_silence_text(silence, text);
+    REQUIRE(strlen(text) < sizeof text && (silence == 0 || text[0] != 0), "silence %#x has no text", silence);
     REQUIRE(n == 0 || packet_link_known(link), "checks in a link type that is not known");
     for (unsigned i = 0; i < n; i++) {
         require_sound(fn, bytes, input.size, &checks[i]);

@@ -36,7 +36,7 @@ def packets() -> list[bytes]:
         whole = capture.read(path)
         columns = zip(whole.offsets, whole.lengths, whole.original_lengths, whole.linktypes, strict=True)
         for offset, length, original, link in columns:
-            data = bytes(whole.data[int(offset) : int(offset) + int(length)])
+            data = bytes(memoryview(whole.data)[int(offset) : int(offset) + int(length)])
             if int(link) in places and len(data) <= LONGEST:
                 cut = min(max(int(original) - len(data), 0), 0x7FFF)
                 found.append(bytes([places[int(link)]]) + cut.to_bytes(2, "big") + data)
