@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
+from fixture_protocols import protocols
 from make_fixtures import (
     AH,
     CAPTURES,
@@ -340,13 +341,21 @@ def _ah(packet: Built) -> Built:
     return segment.behind(bytes([6]) + AH)
 
 
-def packets() -> list[Packet]:
-    """Every packet, in a fixed order."""
+def basic() -> list[Packet]:
+    """Those of this file."""
     to = _List()
     _ethernet_ipv4(to)
     _ethernet_ipv6(to)
     _other_links(to)
     return to.packets
+
+
+def packets() -> list[Packet]:
+    """Every packet, in a fixed order."""
+    return basic() + protocols()
+
+
+# ---- capture files ----
 
 
 def pcapng(packets: list[Packet], order: str = "<") -> bytes:
@@ -375,10 +384,10 @@ def pcapng(packets: list[Packet], order: str = "<") -> bytes:
 
 def captured() -> dict[str, list[Packet]]:
     """The packets of each capture in tests/data/captures."""
-    everything = [packet for packet in packets() if len(packet.data) < 2000]
+    everything = [packet for packet in basic() if len(packet.data) < 2000]
     links = dict.fromkeys(packet.link for packet in everything)
     files = {f"link-{link}.pcap": [packet for packet in everything if packet.link == link] for link in links}
-    return {**files, "all.pcapng": everything, "all.pcapng.gz": everything}
+    return {**files, "protocols.pcapng": protocols(), "all.pcapng": everything, "all.pcapng.gz": everything}
 
 
 def captures() -> dict[str, bytes]:

@@ -7,9 +7,12 @@ static const struct {
     uint8_t header;
     uint8_t field; /* offset of the checksum field */
 } layer_shape[PACKET_LAYER_COUNT] = {
-    [PACKET_IPV4] = {20, 10}, [PACKET_TCP] = {20, 16},  [PACKET_UDP] = {8, 6},  [PACKET_UDPLITE] = {8, 6},
-    [PACKET_ICMP] = {4, 2},   [PACKET_ICMPV6] = {4, 2}, [PACKET_IGMP] = {8, 2}, [PACKET_DCCP] = {12, 6},
-    [PACKET_OSPF] = {16, 12}, [PACKET_GRE] = {8, 4},    [PACKET_VRRP] = {8, 6}, [PACKET_SCTP] = {12, 8},
+    [PACKET_IPV4] = {20, 10},   [PACKET_TCP] = {20, 16},          [PACKET_UDP] = {8, 6},
+    [PACKET_UDPLITE] = {8, 6},  [PACKET_ICMP] = {4, 2},           [PACKET_ICMPV6] = {4, 2},
+    [PACKET_IGMP] = {8, 2},     [PACKET_DCCP] = {12, 6},          [PACKET_OSPF] = {16, 12},
+    [PACKET_GRE] = {8, 4},      [PACKET_VRRP] = {8, 6},           [PACKET_SCTP] = {12, 8},
+    [PACKET_PIM] = {4, 2},      [PACKET_EIGRP] = {20, 2},         [PACKET_RSVP] = {8, 2},
+    [PACKET_MOBILITY] = {8, 4}, [PACKET_ICMP_EXTENSION] = {4, 2},
 };
 
 unsigned packet_header_bytes(enum packet_layer layer)
@@ -60,6 +63,12 @@ bool packet_link_known(unsigned link)
     return first_step(link).step != NULL;
 }
 
+struct next packet_follow_link(struct walk *w, unsigned link)
+{
+    const struct next next = first_step(link);
+    return next.step != NULL ? next : packet_stop(w, PACKET_SILENT_LINK_TYPE, link);
+}
+
 unsigned packet_find(const unsigned char *bytes, size_t captured, size_t original, unsigned link,
                      struct packet_check *checks, uint32_t *end)
 {
@@ -67,9 +76,8 @@ unsigned packet_find(const unsigned char *bytes, size_t captured, size_t origina
     w.captured = captured < PACKET_MAX_BYTES ? captured : PACKET_MAX_BYTES;
     w.end = original > w.captured ? original : w.captured;
 
-    struct next next = first_step(link);
-    w.silence = next.step == NULL ? (uint32_t)PACKET_SILENT_LINK_TYPE << 16 | (link & 0xffff)
-                                  : (uint32_t)PACKET_SILENT_CUT_OFF << 16;
+    w.silence = (uint32_t)PACKET_SILENT_CUT_OFF << 16;
+    struct next next = packet_follow_link(&w, link);
     while (next.step != NULL) {
         next = next.step(&w);
     }

@@ -53,6 +53,14 @@ static bool right_with_pseudo(cksum_fn *fn, const unsigned char *bytes, const st
     return sum_covered(fn, bytes, check, pseudo) == 0xffff;
 }
 
+/* Whether a check is right over the other bytes that some cover; the pseudo header, if any, has that length then. */
+static bool right_over_other_length(cksum_fn *fn, const unsigned char *bytes, const struct packet_check *check)
+{
+    const uint16_t other = cksum_host_order16(cksum_fold32(check->other_length));
+    const uint32_t pseudo = check->pseudo == 0 ? 0 : (uint32_t)check->pseudo + (uint16_t)~check->pseudo_length + other;
+    return sum_range(fn, bytes, check, check->start, check->other_length, cksum_fold32(pseudo)) == 0xffff;
+}
+
 /* Finds out in which way a check that does not sum up is wrong. */
 static void judge_wrong(cksum_fn *fn, const unsigned char *bytes, struct packet_check *check)
 {
@@ -64,6 +72,8 @@ static void judge_wrong(cksum_fn *fn, const unsigned char *bytes, struct packet_
         set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM);
     } else if (check->pseudo != 0 && field == cksum_fold32(without_length)) {
         set_verdict(check, PACKET_PARTIAL, PACKET_PSEUDO_SUM_NO_LENGTH);
+    } else if (check->other_length != 0 && right_over_other_length(fn, bytes, check)) {
+        set_verdict(check, PACKET_GOOD, PACKET_WHOLE_REGISTER);
     } else if (right_with_pseudo(fn, bytes, check)) {
         set_verdict(check, PACKET_GOOD, PACKET_WITH_PSEUDO);
     } else {

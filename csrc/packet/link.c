@@ -1,32 +1,39 @@
 /* link.c: what lies before IP: Ethernet and its tags, MPLS, PPP, loopback and cooked captures. */
 #include "packet/walk.h"
 
-/* An Ethernet type from here on; up to here the length of a frame of IEEE 802.3. */
-#define LARGEST_802_3_LENGTH 1500
+/* Organisation and type (IEEE 802); `skip` bytes stand before a bridged frame. */
+static struct next snap(struct walk *w, unsigned skip)
+{
+    if (!packet_have(w, 5)) {
+        return PACKET_STOP;
+    }
+    const unsigned char *header = packet_here(w);
+    const uint32_t organisation = packet_be32(header) >> 8;
+    w->ethertype = packet_be16(header + 3);
+    w->at += 5;
+    if (organisation == 0 || organisation == 0x0000f8) { /* the second: bridges that carry Ethernet types (802.1H) */
+        return packet_follow_type(w);
+    }
+    if (organisation == 0x0080c2 && (w->ethertype == 1 || w->ethertype == 7)) { /* RFC 2427, RFC 2684 */
+        w->at += skip;
+        return (struct next){packet_ethernet};
+    }
+    return packet_stop(w, PACKET_SILENT_LLC, 0xaaaa);
+}
 
-static struct next llc(struct walk *w)
+/* IEEE 802.2. */
+struct next packet_llc(struct walk *w)
 {
     if (!packet_have(w, 3)) {
         return PACKET_STOP;
     }
     const unsigned char *header = packet_here(w);
-    if (header[0] == 0x06 && header[1] == 0x06 && header[2] == 0x03) {
-        w->at += 3;
-        return (struct next){packet_ip};
+    const unsigned points = packet_be16(header);
+    if ((points != 0xaaaa && points != 0x0606) || header[2] != 0x03) {
+        return packet_stop(w, PACKET_SILENT_LLC, points);
     }
-    if (header[0] != 0xaa || header[1] != 0xaa || header[2] != 0x03) {
-        return packet_stop(w, PACKET_SILENT_LLC, packet_be16(header));
-    }
-    if (!packet_have(w, 8)) {
-        return PACKET_STOP;
-    }
-    const uint32_t organisation = packet_be32(header + 2) & 0xffffff;
-    if (organisation != 0 && organisation != 0x0000f8) { /* the second: bridges that carry Ethernet types (802.1H) */
-        return packet_stop(w, PACKET_SILENT_LLC, packet_be16(header));
-    }
-    w->ethertype = packet_be16(header + 6);
-    w->at += 8;
-    return packet_follow_type(w);
+    w->at += 3;
+    return points == 0xaaaa ? snap(w, 2) : (struct next){packet_ip};
 }
 
 /*
@@ -50,7 +57,7 @@ static struct next behind_labels(struct walk *w)
         w->at += 4;
         return (struct next){packet_ip};
     }
-    return ip == PACKET_WEAK_EVIDENCE ? (struct next){packet_ip} : packet_stop(w, PACKET_SILENT_MPLS, 0);
+    return ip == PACKET_WEAK_EVIDENCE ? (struct next){packet_ip} : packet_stop(w, PACKET_SILENT_UNTOLD, 0);
 }
 
 /* MPLS labels up to the bottom of the stack (RFC 3032). */
@@ -66,15 +73,45 @@ static struct next mpls(struct walk *w)
     return PACKET_STOP;
 }
 
-/* A tag of four bytes: what it says, and the type of what follows. */
-static struct next vlan(struct walk *w)
+/* A tag of this many bytes, the last two of which are the type of what follows. */
+static struct next tag(struct walk *w, unsigned bytes)
 {
-    if (!packet_have(w, 4)) {
+    if (!packet_have(w, bytes)) {
         return PACKET_STOP;
     }
-    w->ethertype = packet_be16(packet_here(w) + 2);
-    w->at += 4;
+    w->ethertype = packet_be16(packet_here(w) + bytes - 2);
+    w->at += bytes;
     return packet_follow_ethertype(w);
+}
+
+static struct next vlan(struct walk *w)
+{
+    return tag(w, 4);
+}
+
+/* IEEE 802.1BR. */
+static struct next e_tag(struct walk *w)
+{
+    return tag(w, 8);
+}
+
+/* Cisco's VN-tag, the tag of HSR (IEC 62439-3), and the redundancy tag of IEEE 802.1CB. */
+static struct next tag_of_6(struct walk *w)
+{
+    return tag(w, 6);
+}
+
+/* Cisco metadata: version, length in words of 4 bytes, options. */
+static struct next cisco_metadata(struct walk *w)
+{
+    return packet_have(w, 2) ? tag(w, 4 + 4u * packet_here(w)[1]) : PACKET_STOP;
+}
+
+/* The service tag of IEEE 802.1ah, then a frame with its own addresses. */
+static struct next i_tag(struct walk *w)
+{
+    w->at += 4;
+    return (struct next){packet_ethernet};
 }
 
 /* What follows an Ethernet type, the most frequent first. */
@@ -88,11 +125,18 @@ static const struct {
     {0x88a8, {vlan}},
     {0x9100, {vlan}},
     {0x9200, {vlan}},
-    {0x8847, {mpls}},
+    {ETHERTYPE_MPLS, {mpls}},
     {0x8848, {mpls}},
     {0x8864, {packet_pppoe}},
     {0x880b, {packet_ppp}},
-    {0x6558, {packet_ethernet}},
+    {ETHERTYPE_BRIDGING, {packet_ethernet}},
+    {0x88e7, {i_tag}},
+    {0x8909, {cisco_metadata}},
+    {0x8926, {tag_of_6}},
+    {0x892f, {tag_of_6}},
+    {0xf1c1, {tag_of_6}},
+    {0x893f, {e_tag}},
+    {ETHERTYPE_NSH, {packet_nsh}},
 };
 
 struct next packet_follow_ethertype(struct walk *w)
@@ -102,17 +146,17 @@ struct next packet_follow_ethertype(struct walk *w)
             return ethertypes[i].next;
         }
     }
-    if (w->ethertype > LARGEST_802_3_LENGTH) {
+    if (w->ethertype > PACKET_LARGEST_LENGTH) {
         return packet_stop(w, PACKET_SILENT_ETHERTYPE, w->ethertype);
     }
     packet_cut_to(w, w->ethertype); /* padding lies behind */
-    return (struct next){llc};
+    return (struct next){packet_llc};
 }
 
 struct next packet_follow_type(struct walk *w)
 {
-    return w->ethertype > LARGEST_802_3_LENGTH ? packet_follow_ethertype(w)
-                                               : packet_stop(w, PACKET_SILENT_ETHERTYPE, w->ethertype);
+    return w->ethertype > PACKET_LARGEST_LENGTH ? packet_follow_ethertype(w)
+                                                : packet_stop(w, PACKET_SILENT_ETHERTYPE, w->ethertype);
 }
 
 struct next packet_ethernet(struct walk *w)
@@ -133,66 +177,6 @@ struct next packet_cisco_hdlc(struct walk *w)
     w->ethertype = packet_be16(packet_here(w) + 2);
     w->at += 4;
     return packet_follow_type(w);
-}
-
-struct next packet_linux_sll(struct walk *w)
-{
-    if (!packet_have(w, 16)) {
-        return PACKET_STOP;
-    }
-    w->ethertype = packet_be16(packet_here(w) + 14);
-    w->at += 16;
-    if (w->ethertype == 0x0004) { /* the kernel's own number for a frame that starts with LLC */
-        return (struct next){llc};
-    }
-    return packet_follow_type(w);
-}
-
-struct next packet_linux_sll2(struct walk *w)
-{
-    if (!packet_have(w, 20)) {
-        return PACKET_STOP;
-    }
-    w->ethertype = packet_be16(packet_here(w));
-    w->at += 20;
-    if (w->ethertype == 0x0004) {
-        return (struct next){llc};
-    }
-    return packet_follow_type(w);
-}
-
-/* What follows an address family; each system has its own number for IPv6. */
-static struct next follow_family(struct walk *w, uint32_t family)
-{
-    switch (family) {
-    case 2: /* IPv4 everywhere */
-        return (struct next){packet_ipv4};
-    case 10: /* IPv6 on Linux */
-    case 24: /* NetBSD, OpenBSD, Npcap */
-    case 28: /* FreeBSD */
-    case 30: /* macOS */
-        return (struct next){packet_ipv6};
-    default:
-        return packet_stop(w, PACKET_SILENT_FAMILY, family);
-    }
-}
-
-/* Four bytes of address family or Ethernet type, in the byte order of whoever captured. */
-struct next packet_bsd_loopback(struct walk *w)
-{
-    if (!packet_have(w, 4)) {
-        return PACKET_STOP;
-    }
-    uint32_t family = packet_be32(packet_here(w));
-    if (family & 0xffff0000u) {
-        family = __builtin_bswap32(family);
-    }
-    w->at += 4;
-    if (family > LARGEST_802_3_LENGTH && family <= 0xffff) {
-        w->ethertype = (uint16_t)family;
-        return packet_follow_ethertype(w);
-    }
-    return follow_family(w, family);
 }
 
 /* What follows a PPP protocol number. */
@@ -255,4 +239,112 @@ struct next packet_pppoe(struct walk *w)
     w->at += 6;
     packet_cut_to(w, length);
     return (struct next){packet_ppp};
+}
+
+/* FDDI, of which frames with LLC in them are followed. */
+struct next packet_fddi(struct walk *w)
+{
+    if (!packet_have(w, 13) || (*packet_here(w) & 0x70) != 0x50) {
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    w->at += 13;
+    return (struct next){packet_llc};
+}
+
+/* Token ring: a source route, if the highest bit of the source address says so, stands before LLC. */
+struct next packet_token_ring(struct walk *w)
+{
+    if (!packet_have(w, 16) || (packet_here(w)[1] & 0xc0) != 0x40) {
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    w->at += packet_here(w)[8] & 0x80 ? 14 + (packet_here(w)[14] & 0x1fu) : 14;
+    return (struct next){packet_llc};
+}
+
+/* Frame relay: an address of 2 to 4 bytes, then a protocol number (RFC 2427), or an Ethernet type as Cisco has it. */
+struct next packet_frame_relay(struct walk *w)
+{
+    unsigned length = 0;
+    while (packet_have(w, length + 1) && !(packet_here(w)[length] & 1) && length < 3) {
+        length++;
+    }
+    w->at += length + 1;
+    if (!packet_have(w, 2)) {
+        return PACKET_STOP;
+    }
+    if (*packet_here(w) != 0x03) {
+        return tag(w, 2);
+    }
+    w->at += packet_here(w)[1] == 0 ? 2 : 1; /* a byte of padding */
+    const unsigned protocol = packet_have(w, 1) ? *packet_here(w) : 0;
+    w->at += 1;
+    switch (protocol) {
+    case 0x80:
+        return snap(w, 0);
+    case 0x8e:
+        return (struct next){packet_ipv6};
+    case 0xcc:
+        return (struct next){packet_ipv4};
+    case 0xcf:
+        return (struct next){packet_ppp};
+    default:
+        return packet_stop(w, PACKET_SILENT_FRAME_RELAY, protocol);
+    }
+}
+
+/* ARCnet (RFC 1201): what a type byte names, and behind it a flag of 0 for a packet in one piece and a number of 2 bytes. */
+static struct next arcnet(struct walk *w, unsigned type_at)
+{
+    if (!packet_have(w, type_at + 4)) {
+        return PACKET_STOP;
+    }
+    const unsigned type = packet_here(w)[type_at], flag = packet_here(w)[type_at + 1];
+    w->at += type_at + (type == 240 ? 1 : 4); /* RFC 1051 has the type alone */
+    if (type == 240 || (type == 212 && flag == 0)) {
+        return (struct next){packet_ipv4};
+    }
+    return type == 196 && flag == 0 ? (struct next){packet_ipv6} : packet_stop(w, PACKET_SILENT_ARCNET, type);
+}
+
+struct next packet_arcnet(struct walk *w)
+{
+    return arcnet(w, 2);
+}
+
+struct next packet_arcnet_linux(struct walk *w)
+{
+    return arcnet(w, 4);
+}
+
+/* IP over InfiniBand: 40 bytes of addresses, then an Ethernet type and two bytes (RFC 4391). */
+struct next packet_ipoib(struct walk *w)
+{
+    if (!packet_have(w, 44)) {
+        return PACKET_STOP;
+    }
+    w->ethertype = packet_be16(packet_here(w) + 40);
+    w->at += 44;
+    return packet_follow_type(w);
+}
+
+/* Frames of IEEE 802.11 with data in the clear: addresses, perhaps a fourth, quality of service, high throughput. */
+struct next packet_ieee80211(struct walk *w)
+{
+    const unsigned control = packet_have(w, 2) ? packet_be16(packet_here(w)) : 0;
+    const bool has_quality = control & 0x8000, is_protected = control & 0x0040, has_order = control & 0x0080;
+    if ((control & 0x4f00) != 0x0800) { /* data of version 0 that is not empty */
+        return packet_have(w, 2) ? packet_stop(w, PACKET_SILENT_CONTROL, 0) : PACKET_STOP;
+    }
+    if (is_protected) {
+        return packet_stop(w, PACKET_SILENT_ENCRYPTED, 0);
+    }
+    const unsigned addresses = (control & 3) == 3 ? 30 : 24;
+    if (!packet_have(w, addresses + 2) || packet_here(w)[22] & 15) { /* a later fragment */
+        return PACKET_STOP;
+    }
+    const bool aggregated = has_quality && packet_here(w)[addresses] & 0x80;
+    unsigned length = addresses + (has_quality ? 2 : 0) + (has_quality && has_order ? 4 : 0);
+    length = w->padded ? (length + 3u) & ~3u : length;
+    w->at += length + (aggregated ? 14 : 0); /* of frames in one the first */
+    return (struct next){packet_llc};
 }

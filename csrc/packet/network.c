@@ -105,6 +105,27 @@ static void ipv6_options(struct walk *w, const unsigned char *option, const unsi
     }
 }
 
+/*
+ * The final destination of RPL's routing header (RFC 6554): the last address, whose first bytes are left out where they are
+ * those of the destination in the IP header. Whether it makes sense.
+ */
+static bool rpl_destination(struct walk *w, const unsigned char *header, size_t length)
+{
+    const unsigned left = header[3], each = 16 - (header[4] >> 4), shared = header[4] & 15, last = 16 - shared;
+    const unsigned padding = header[5] >> 4;
+    if (length < 8 + last + padding) {
+        return false;
+    }
+    const size_t others = length - 8 - last - padding;
+    if (others % each != 0 || left > others / each + 1) {
+        return false;
+    }
+    memcpy(w->final_dst, w->dst, shared);
+    memcpy(w->final_dst + shared, header + length - padding - last, last);
+    w->dst = w->final_dst;
+    return true;
+}
+
 /* The final destination of a routing header of `length` bytes; the reason why it isn't known, or NO_REASON. */
 static enum packet_reason ipv6_routing(struct walk *w, const unsigned char *header, size_t length)
 {
@@ -127,6 +148,8 @@ static enum packet_reason ipv6_routing(struct walk *w, const unsigned char *head
         }
         w->dst = header + 8;
         return PACKET_NO_REASON;
+    case 3:
+        return rpl_destination(w, header, length) ? PACKET_NO_REASON : PACKET_ROUTING;
     default:
         return PACKET_ROUTING;
     }

@@ -29,7 +29,12 @@
     X(OSPF, "ospf")                                                                                                    \
     X(GRE, "gre")                                                                                                      \
     X(VRRP, "vrrp")                                                                                                    \
-    X(SCTP, "sctp")
+    X(SCTP, "sctp")                                                                                                    \
+    X(PIM, "pim")                                                                                                      \
+    X(EIGRP, "eigrp")                                                                                                  \
+    X(RSVP, "rsvp")                                                                                                    \
+    X(MOBILITY, "mobility")                                                                                            \
+    X(ICMP_EXTENSION, "icmp_extension")
 
 enum packet_layer {
 #define PACKET_LAYER_ID(id, text) PACKET_##id,
@@ -75,6 +80,7 @@ enum packet_status {
     X(TUNNEL_ZERO, "zero: the sender made no checksum, as tunnels may over IPv6 (RFC 6935)")                           \
     X(DISAGREE, "the header is of another IP version than what stands before it says")                                 \
     X(WITH_PSEUDO, "summed with a pseudo header, as RFC 5798 could be read; RFC 9568 leaves it out over IPv4")         \
+    X(WHOLE_REGISTER, "covers the whole Register message, as some routers do (RFC 7761 section 4.9)")                  \
     X(OFFLOADED, "right once the network card completes the checksum inside (local checksum offload)")
 
 enum packet_reason {
@@ -88,18 +94,36 @@ enum packet_reason {
 #define PACKET_LINKS(X)                                                                                                \
     X(NULL, 0, packet_bsd_loopback)                                                                                    \
     X(ETHERNET, 1, packet_ethernet)                                                                                    \
+    X(TOKEN_RING, 6, packet_token_ring)                                                                                \
+    X(ARCNET, 7, packet_arcnet)                                                                                        \
     X(PPP, 9, packet_ppp_or_cisco_hdlc)                                                                                \
+    X(FDDI, 10, packet_fddi)                                                                                           \
+    X(DLT_ATM_RFC1483, 11, packet_llc)                                                                                 \
     X(DLT_RAW, 12, packet_ip)                                                                                          \
     X(DLT_RAW_OPENBSD, 14, packet_ip)                                                                                  \
     X(PPP_HDLC, 50, packet_ppp_or_cisco_hdlc)                                                                          \
     X(PPPOE, 51, packet_pppoe)                                                                                         \
+    X(ATM_RFC1483, 100, packet_llc)                                                                                    \
     X(RAW, 101, packet_ip)                                                                                             \
     X(CISCO_HDLC, 104, packet_cisco_hdlc)                                                                              \
+    X(IEEE802_11, 105, packet_ieee80211)                                                                               \
+    X(FRAME_RELAY, 107, packet_frame_relay)                                                                            \
     X(LOOP, 108, packet_bsd_loopback)                                                                                  \
     X(LINUX_SLL, 113, packet_linux_sll)                                                                                \
+    X(PFLOG, 117, packet_pflog)                                                                                        \
+    X(IEEE802_11_PRISM, 119, packet_prism)                                                                             \
+    X(IEEE802_11_RADIOTAP, 127, packet_radiotap)                                                                       \
+    X(ARCNET_LINUX, 129, packet_arcnet_linux)                                                                          \
+    X(DLT_PKTAP, 149, packet_pktap)                                                                                    \
+    X(IEEE802_11_AVS, 163, packet_prism)                                                                               \
+    X(PPI, 192, packet_ppi)                                                                                            \
     X(PPP_WITH_DIRECTION, 204, packet_ppp_with_direction)                                                              \
+    X(IPNET, 226, packet_ipnet)                                                                                        \
     X(IPV4, 228, packet_ipv4)                                                                                          \
     X(IPV6, 229, packet_ipv6)                                                                                          \
+    X(NFLOG, 239, packet_nflog)                                                                                        \
+    X(IPOIB, 242, packet_ipoib)                                                                                        \
+    X(PKTAP, 258, packet_pktap)                                                                                        \
     X(LINUX_SLL2, 276, packet_linux_sll2)
 
 enum packet_link {
@@ -121,8 +145,10 @@ enum packet_link {
     X(LLC, "LLC service access points", 16)                                                                            \
     X(PPP_PROTOCOL, "PPP protocol", 16)                                                                                \
     X(FAMILY, "address family", 10)                                                                                    \
+    X(FRAME_RELAY, "frame relay protocol", 16)                                                                         \
+    X(ARCNET, "ARCnet type", 10)                                                                                       \
     X(NEXT_HEADER, "next header", 10)                                                                                  \
-    X(MPLS, "neither IP nor Ethernet behind MPLS labels", 0)                                                           \
+    X(UNTOLD, "a tunnel that does not say what it carries, neither IP nor Ethernet", 0)                                \
     X(CONTROL, "a message that carries no packet", 0)                                                                  \
     X(ENCRYPTED, "encrypted", 0)                                                                                       \
     X(CUT_OFF, "cut off, or lengths that make no sense, before any checksum", 0)                                       \
@@ -154,7 +180,8 @@ struct packet_check {
     uint32_t field;
     uint32_t start;
     uint32_t length;
-    uint32_t hole; /* from the start of the packet; even distance from start */
+    uint32_t other_length; /* what some cover instead, 0 if there is no other way */
+    uint32_t hole;         /* from the start of the packet; even distance from start */
     uint32_t hole_length;
 };
 

@@ -17,7 +17,7 @@ uint16_t packet_pseudo_header(unsigned version, const unsigned char *src, const 
     return cksum_fold32(cksum_fold64(sum));
 }
 
-static void set_pseudo(const struct walk *w, struct packet_check *check, uint64_t length)
+void packet_set_pseudo(const struct walk *w, struct packet_check *check, uint64_t length)
 {
     check->pseudo = packet_pseudo_header(w->ip_version, w->src, w->dst, w->protocol, (uint32_t)length);
     check->pseudo_length = wire32_sum((uint32_t)length);
@@ -43,14 +43,14 @@ struct packet_check *packet_transport_check(struct walk *w, enum packet_layer la
 }
 
 /* TCP, ICMP, ICMPv6, IGMP: all that IP carries, with a pseudo header or without. */
-static struct next whole_payload(struct walk *w, enum packet_layer layer, bool pseudo)
+struct next packet_whole_payload(struct walk *w, enum packet_layer layer, bool pseudo)
 {
     uint64_t length;
     struct packet_check *check = packet_transport_check(w, layer, &length);
     if (check != NULL) {
         packet_cover(check, length);
         if (pseudo) {
-            set_pseudo(w, check, length);
+            packet_set_pseudo(w, check, length);
         }
     }
     return PACKET_STOP;
@@ -58,22 +58,7 @@ static struct next whole_payload(struct walk *w, enum packet_layer layer, bool p
 
 static struct next tcp(struct walk *w)
 {
-    return whole_payload(w, PACKET_TCP, true);
-}
-
-static struct next icmp(struct walk *w)
-{
-    return whole_payload(w, PACKET_ICMP, false);
-}
-
-static struct next icmpv6(struct walk *w)
-{
-    return whole_payload(w, PACKET_ICMPV6, true);
-}
-
-static struct next igmp(struct walk *w)
-{
-    return whole_payload(w, PACKET_IGMP, false);
+    return packet_whole_payload(w, PACKET_TCP, true);
 }
 
 /* The verdict on a UDP field of 0, which is known from the header alone. */
@@ -108,7 +93,7 @@ static struct next udp(struct walk *w)
             check->reason = PACKET_PAST_END;
         } else {
             packet_cover(check, length);
-            set_pseudo(w, check, length);
+            packet_set_pseudo(w, check, length);
         }
     }
     if (packet_here(w)[6] == 0 && packet_here(w)[7] == 0) {
@@ -132,7 +117,7 @@ static struct next udplite(struct walk *w)
             check->reason = PACKET_COVERAGE;
         } else {
             packet_cover(check, coverage);
-            set_pseudo(w, check, length);
+            packet_set_pseudo(w, check, length);
         }
     }
     return PACKET_STOP;
@@ -151,83 +136,7 @@ static struct next dccp(struct walk *w)
             check->reason = PACKET_COVERAGE;
         } else {
             packet_cover(check, coverage);
-            set_pseudo(w, check, length);
-        }
-    }
-    return PACKET_STOP;
-}
-
-/*
- * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC 7166).
- * The AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type and length.
- */
-static bool ospf3_authenticated(const unsigned char *header, unsigned length, uint64_t carried)
-{
-    const uint64_t behind = carried - length;
-    const unsigned type = header[1];
-    if (packet_be16(header + 12) == 0) {
-        return behind > 0;
-    }
-    if (behind < 16) {
-        return false;
-    }
-    return (type == 1 && length >= 24 && header[22] & 0x04) || (type == 2 && length >= 20 && header[18] & 0x04) ||
-           (packet_be16(header + length) == 1 && packet_be16(header + length + 2) == behind);
-}
-
-/*
- * OSPF says its own length; what lies behind (authentication, link-local signalling) is not covered. Version 2 leaves
- * out its 64 bits of authentication (RFC 2328 D.4), and has no checksum where these are cryptographic. Version 3 has a
- * pseudo header.
- */
-static struct next ospf(struct walk *w)
-{
-    uint64_t carried;
-    struct packet_check *check = packet_transport_check(w, PACKET_OSPF, &carried);
-    if (check == NULL) {
-        return PACKET_STOP;
-    }
-    const unsigned char *header = packet_here(w);
-    const unsigned version = header[0], length = packet_be16(header + 2);
-    const unsigned header_length = version == 2 ? 24 : 16;
-    if (version != 2 && version != 3) {
-        check->reason = PACKET_VERSION;
-    } else if (length < header_length) {
-        check->reason = PACKET_TOO_SHORT;
-    } else if (length > carried) {
-        check->reason = PACKET_PAST_END;
-    } else if (version == 2 ? packet_be16(header + 14) == 2 : ospf3_authenticated(header, length, carried)) {
-        check->status = PACKET_NONE;
-        check->reason = PACKET_AUTHENTICATED;
-    } else {
-        packet_cover(check, length);
-        if (version == 2) {
-            check->hole = check->start + 16;
-            check->hole_length = 8;
-        } else {
-            set_pseudo(w, check, length);
-        }
-    }
-    return PACKET_STOP;
-}
-
-/*
- * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That over
- * IPv4 RFC 5798 was read either way, the verdict knows.
- */
-static struct next vrrp(struct walk *w)
-{
-    uint64_t length;
-    struct packet_check *check = packet_transport_check(w, PACKET_VRRP, &length);
-    if (check != NULL) {
-        const unsigned version = *packet_here(w) >> 4;
-        if (version == 2 || version == 3) {
-            packet_cover(check, length);
-        } else {
-            check->reason = PACKET_VERSION;
-        }
-        if (version == 3 && w->ip_version == 6) {
-            set_pseudo(w, check, length);
+            packet_set_pseudo(w, check, length);
         }
     }
     return PACKET_STOP;
@@ -270,20 +179,28 @@ static const struct {
     bool over_ipv4;
     bool over_ipv6;
 } protocols[256] = {
-    [PROTO_ICMP] = {{icmp}, true, false},
-    [PROTO_IGMP] = {{igmp}, true, false},
+    [PROTO_ICMP] = {{packet_icmp}, true, false},
+    [PROTO_IGMP] = {{packet_igmp}, true, false},
     [PROTO_IPV4] = {{ipv4_in_ip}, true, true},
     [PROTO_TCP] = {{tcp}, true, true},
     [PROTO_UDP] = {{udp}, true, true},
     [PROTO_DCCP] = {{dccp}, true, true},
     [PROTO_IPV6] = {{ipv6_in_ip}, true, true},
+    [PROTO_RSVP] = {{packet_rsvp}, true, true},
     [PROTO_GRE] = {{packet_gre}, true, true},
     [PROTO_AH] = {{authentication_header}, true, false},
-    [PROTO_ICMPV6] = {{icmpv6}, false, true},
-    [PROTO_OSPF] = {{ospf}, true, true},
-    [PROTO_VRRP] = {{vrrp}, true, true},
+    [PROTO_ICMPV6] = {{packet_icmpv6}, false, true},
+    [PROTO_EIGRP] = {{packet_eigrp}, true, true},
+    [PROTO_OSPF] = {{packet_ospf}, true, true},
+    [PROTO_ETHERIP] = {{packet_etherip}, true, true},
+    [PROTO_PIM] = {{packet_pim}, true, true},
+    [PROTO_VRRP] = {{packet_vrrp}, true, true},
+    [PROTO_L2TP] = {{packet_l2tpv3}, true, true},
     [PROTO_SCTP] = {{sctp}, true, true},
+    [PROTO_MOBILITY] = {{packet_mobility}, false, true},
     [PROTO_UDPLITE] = {{udplite}, true, true},
+    [PROTO_MPLS] = {{packet_mpls_in_ip}, true, true},
+    [PROTO_ETHERNET] = {{packet_ethernet_in_ip}, true, true},
 };
 
 bool packet_protocol_known(unsigned protocol, unsigned version)

@@ -1,5 +1,47 @@
-/* tunnel.c: what carries packets inside packets: GRE, and by the ports of UDP VXLAN and L2TP. */
+/* tunnel.c: what carries packets inside packets: GRE and its payloads, protocols of IP, and what the ports of UDP name. */
 #include "packet/walk.h"
+
+/* ERSPAN, a mirrored frame: of type I it has no header, of type II 8 bytes; GRE's sequence number tells them apart. */
+static struct next erspan(struct walk *w, bool has_sequence)
+{
+    w->at += has_sequence ? 8 : 0;
+    return (struct next){packet_ethernet};
+}
+
+/* ERSPAN type III: 12 bytes, and 8 more if the last bit says so; a frame, or an IP packet. */
+static struct next erspan_3(struct walk *w)
+{
+    if (!packet_have(w, 12)) {
+        return PACKET_STOP;
+    }
+    const unsigned what = packet_be16(packet_here(w) + 10), type = what >> 10 & 31;
+    w->at += what & 1 ? 20 : 12;
+    return type == 0   ? (struct next){packet_ethernet}
+           : type == 2 ? (struct next){packet_ip}
+                       : packet_stop(w, PACKET_SILENT_CONTROL, 0);
+}
+
+/* Cisco's WCCP: a redirect header of 4 bytes, which version 1 leaves out. */
+static struct next wccp(struct walk *w)
+{
+    w->at += packet_have(w, 1) && *packet_here(w) >> 4 != 4 ? 4 : 0;
+    return (struct next){packet_ip};
+}
+
+/* What the protocol type of GRE names; it is an Ethernet type, but for some that have a meaning here alone. */
+static struct next follow_gre_type(struct walk *w, bool has_sequence)
+{
+    switch (w->ethertype) {
+    case 0x88be:
+        return erspan(w, has_sequence);
+    case 0x22eb:
+        return erspan_3(w);
+    case 0x883e:
+        return wccp(w);
+    default:
+        return packet_follow_type(w);
+    }
+}
 
 /* GRE (RFC 2784, 2890, 1701), and what PPTP calls so (RFC 2637). The checksum covers the header and all behind it. */
 struct next packet_gre(struct walk *w)
@@ -41,18 +83,34 @@ struct next packet_gre(struct walk *w)
         w->at += flags & 0x1000 ? 4 : 0;
         w->at += flags & 0x0080 ? 4 : 0;
     }
-    return packet_follow_type(w);
+    return follow_gre_type(w, flags & 0x1000);
 }
 
 /* What the protocol numbers of NSH and of VXLAN's generic extension name (RFC 8300 section 2.2). */
 static struct next follow_nsh_protocol(struct walk *w, unsigned protocol)
 {
-    static const uint16_t ethertypes[] = {[1] = ETHERTYPE_IPV4, [2] = ETHERTYPE_IPV6, [3] = ETHERTYPE_BRIDGING};
+    static const uint16_t ethertypes[] = {
+        [1] = ETHERTYPE_IPV4, [2] = ETHERTYPE_IPV6, [3] = ETHERTYPE_BRIDGING, [4] = ETHERTYPE_NSH, [5] = ETHERTYPE_MPLS,
+    };
     if (protocol == 0 || protocol >= sizeof ethertypes / sizeof ethertypes[0]) {
         return PACKET_STOP;
     }
     w->ethertype = ethertypes[protocol];
     return packet_follow_ethertype(w);
+}
+
+/* Network service header (RFC 8300): its length in words of 4 bytes, and the protocol behind it. */
+struct next packet_nsh(struct walk *w)
+{
+    if (!packet_have(w, 8) || *packet_here(w) & 0xc0) {
+        return PACKET_STOP;
+    }
+    const unsigned length = (packet_here(w)[1] & 63u) * 4, protocol = packet_here(w)[3];
+    if (length < 8) {
+        return PACKET_STOP;
+    }
+    w->at += length;
+    return follow_nsh_protocol(w, protocol);
 }
 
 /* An Ethernet frame; one flag must be set, the reserved ones do not count (RFC 7348). */
@@ -79,7 +137,39 @@ static struct next vxlan_gpe(struct walk *w)
     return follow_nsh_protocol(w, flags & 0x04 ? protocol : 3);
 }
 
-/* Data messages of L2TP version 2 (RFC 2661); control messages carry no packet. */
+/*
+ * Data of L2TP version 3 (RFC 3931), behind the session: a cookie of 0, 4 or 8 bytes and a sublayer of 0 or 4, which both
+ * sides agreed on before; so a frame or a packet is looked for.
+ */
+static struct next behind_session(struct walk *w)
+{
+    for (unsigned skip = 0; skip <= 12; skip += 4) {
+        if (packet_is_ethernet(w, skip)) {
+            w->at += skip;
+            return (struct next){packet_ethernet};
+        }
+    }
+    for (unsigned skip = 0; skip <= 12; skip += 4) {
+        if (packet_is_ip(w, skip) == PACKET_STRONG_EVIDENCE) {
+            w->at += skip;
+            return (struct next){packet_ip};
+        }
+    }
+    return packet_stop(w, PACKET_SILENT_UNTOLD, 0);
+}
+
+/* L2TP version 3 over IP: session 0 is that of control messages. */
+struct next packet_l2tpv3(struct walk *w)
+{
+    if (w->later_fragment || !packet_have(w, 4)) {
+        return PACKET_STOP;
+    }
+    const uint32_t session = packet_be32(packet_here(w));
+    w->at += 4;
+    return session == 0 ? packet_stop(w, PACKET_SILENT_CONTROL, 0) : behind_session(w);
+}
+
+/* L2TP over UDP, versions 2 (RFC 2661) and 3; control messages carry no packet. */
 static struct next l2tp(struct walk *w)
 {
     if (!packet_have(w, 6)) {
@@ -88,8 +178,12 @@ static struct next l2tp(struct walk *w)
     const unsigned char *header = packet_here(w);
     const unsigned flags = packet_be16(header);
     const bool is_control = flags & 0x8000, has_length = flags & 0x4000, has_offset = flags & 0x0200;
-    if (is_control || (flags & 15) != 2) {
+    if (is_control || (flags & 15) < 2 || (flags & 15) > 3) {
         return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    if ((flags & 15) == 3) {
+        w->at += 8;
+        return behind_session(w);
     }
     if (has_length) {
         const unsigned length = packet_be16(header + 2);
@@ -107,6 +201,113 @@ static struct next l2tp(struct walk *w)
     return (struct next){packet_ppp};
 }
 
+/* Geneve (RFC 8926): options, and an Ethernet type; messages of its own are marked. */
+static struct next geneve(struct walk *w)
+{
+    if (!packet_have(w, 8) || *packet_here(w) & 0xc0) {
+        return PACKET_STOP;
+    }
+    const unsigned char *header = packet_here(w);
+    const unsigned options = (header[0] & 63u) * 4;
+    const bool is_control = header[1] & 0x80;
+    w->ethertype = packet_be16(header + 2);
+    w->at += 8 + options;
+    return is_control ? packet_stop(w, PACKET_SILENT_CONTROL, 0) : packet_follow_type(w);
+}
+
+/* GTP-U (3GPP TS 29.281): its length, four bytes more if a flag says so, extension headers; IP, or since 5G Ethernet. */
+static struct next gtp_u(struct walk *w)
+{
+    if (!packet_have(w, 8) || (*packet_here(w) & 0xf0) != 0x30) { /* version 1 */
+        return PACKET_STOP;
+    }
+    const unsigned flags = packet_here(w)[0], message = packet_here(w)[1], length = packet_be16(packet_here(w) + 2);
+    if (message != 255) {
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    w->at += 8;
+    packet_cut_to(w, length);
+    if (flags & 0x07) {
+        if (!packet_have(w, 4)) {
+            return PACKET_STOP;
+        }
+        unsigned extension = flags & 0x04 ? packet_here(w)[3] : 0;
+        w->at += 4;
+        while (extension != 0) {
+            const unsigned bytes = packet_have(w, 4) ? packet_here(w)[0] * 4u : 0;
+            if (bytes == 0 || !packet_have(w, bytes)) {
+                return PACKET_STOP;
+            }
+            extension = packet_here(w)[bytes - 1];
+            w->at += bytes;
+        }
+    }
+    if (packet_is_ip(w, 0) != PACKET_STRONG_EVIDENCE && packet_is_ethernet(w, 0)) {
+        return (struct next){packet_ethernet};
+    }
+    const unsigned version = packet_have(w, 1) ? *packet_here(w) >> 4 : 0;
+    return version == 4 || version == 6 ? (struct next){packet_ip} : packet_stop(w, PACKET_SILENT_UNTOLD, 0);
+}
+
+/* Teredo (RFC 4380 section 5.1.1): authentication and origin, if they are there, then IPv6. */
+static struct next teredo(struct walk *w)
+{
+    if (packet_have(w, 4) && packet_be16(packet_here(w)) == 0x0001) {
+        w->at += 13u + packet_here(w)[2] + packet_here(w)[3];
+    }
+    if (packet_have(w, 8) && packet_be16(packet_here(w)) == 0) {
+        w->at += 8;
+    }
+    return packet_have(w, 1) && *packet_here(w) >> 4 == 6 ? (struct next){packet_ipv6} : PACKET_STOP;
+}
+
+/* LISP (RFC 9300): IP, or what the generic extension says (RFC 9305). */
+static struct next lisp(struct walk *w)
+{
+    if (!packet_have(w, 9)) {
+        return PACKET_STOP;
+    }
+    const unsigned flags = packet_here(w)[0], protocol = packet_here(w)[7], version = packet_here(w)[8] >> 4;
+    w->at += 8;
+    if (flags & 0x04) {
+        return follow_nsh_protocol(w, protocol);
+    }
+    return version == 4 || version == 6 ? (struct next){packet_ip} : PACKET_STOP;
+}
+
+/* GRE in UDP (RFC 8086). */
+static struct next gre_in_udp(struct walk *w)
+{
+    w->protocol = PROTO_GRE;
+    return (struct next){packet_gre};
+}
+
+/* MPLS in UDP (RFC 7510), and in IP (RFC 4023). */
+static struct next mpls_in_udp(struct walk *w)
+{
+    w->ethertype = ETHERTYPE_MPLS;
+    return packet_follow_ethertype(w);
+}
+
+struct next packet_mpls_in_ip(struct walk *w)
+{
+    return w->later_fragment ? PACKET_STOP : mpls_in_udp(w);
+}
+
+/* An Ethernet frame at once (RFC 8986). */
+struct next packet_ethernet_in_ip(struct walk *w)
+{
+    return w->later_fragment ? PACKET_STOP : (struct next){packet_ethernet};
+}
+
+/* EtherIP (RFC 3378): two bytes with the version 3, which some write into the other half of the first. */
+struct next packet_etherip(struct walk *w)
+{
+    const unsigned version = !w->later_fragment && packet_have(w, 2) ? *packet_here(w) : 0;
+    w->at += 2;
+    return version == 0x30 || version == 0x03 ? (struct next){packet_ethernet} : PACKET_STOP;
+}
+
 /* What UDP carries, by the port that it is sent to, or by either; and whether it may have no checksum over IPv6. */
 static const struct {
     uint16_t port;
@@ -114,10 +315,10 @@ static const struct {
     bool zero; /* RFC 6935, 6936, and each tunnel's own */
     struct next next;
 } ports[] = {
-    {4789, false, true, {vxlan}},
-    {8472, false, true, {vxlan}}, /* what Linux used before 4789 was given */
-    {4790, false, true, {vxlan_gpe}},
-    {1701, true, true, {l2tp}},
+    {4789, false, true, {vxlan}},      {8472, false, true, {vxlan}}, /* what Linux used before 4789 was given */
+    {4790, false, true, {vxlan_gpe}},  {6081, false, true, {geneve}},      {2152, true, true, {gtp_u}},
+    {1701, true, true, {l2tp}},        {3544, true, false, {teredo}},      {4341, true, true, {lisp}},
+    {4754, false, true, {gre_in_udp}}, {6635, false, true, {mpls_in_udp}},
 };
 
 struct next packet_follow_port(unsigned from, unsigned to)

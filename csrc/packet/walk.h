@@ -45,11 +45,13 @@ struct walk {
     uint8_t ip_version;
     uint8_t protocol;
     uint8_t trouble;     /* why what it carries can't be judged; NO_REASON if it can */
+    bool padded;         /* the 802.11 header is padded to a multiple of 4 bytes */
     bool later_fragment; /* what it carries begins in another packet */
     bool length_unsaid;  /* the header gives no length (TSO, jumbo): what it carries need not either */
     uint32_t ip;
     const unsigned char *src;
     const unsigned char *dst;
+    unsigned char final_dst[16]; /* where dst is, if no header holds it as a whole */
 };
 
 enum {
@@ -57,7 +59,11 @@ enum {
     ETHERTYPE_BRIDGING = 0x6558, /* an Ethernet frame */
     ETHERTYPE_IPV6 = 0x86dd,
     ETHERTYPE_MPLS = 0x8847,
+    ETHERTYPE_NSH = 0x894f,
 };
+
+/* Up to here the field for the type is the length of a frame of IEEE 802.3. */
+#define PACKET_LARGEST_LENGTH 1500
 
 enum {
     PROTO_HOP_BY_HOP = 0,
@@ -70,15 +76,23 @@ enum {
     PROTO_IPV6 = 41,
     PROTO_ROUTING = 43,
     PROTO_FRAGMENT = 44,
+    PROTO_RSVP = 46,
     PROTO_GRE = 47,
     PROTO_AH = 51,
     PROTO_ICMPV6 = 58,
     PROTO_NONE = 59,
     PROTO_DESTINATION_OPTIONS = 60,
+    PROTO_EIGRP = 88,
     PROTO_OSPF = 89,
+    PROTO_ETHERIP = 97,
+    PROTO_PIM = 103,
     PROTO_VRRP = 112,
+    PROTO_L2TP = 115,
     PROTO_SCTP = 132,
+    PROTO_MOBILITY = 135,
     PROTO_UDPLITE = 136,
+    PROTO_MPLS = 137,
+    PROTO_ETHERNET = 143,
 };
 
 CKSUM_INLINE uint16_t packet_be16(const unsigned char *p)
@@ -127,20 +141,60 @@ CKSUM_INLINE struct next packet_stop(struct walk *w, enum packet_silence_kind ki
     return PACKET_STOP;
 }
 
-/* The steps, by the file that has them. */
-CKSUM_HIDDEN struct next packet_bsd_loopback(struct walk *w); /* link.c */
-CKSUM_HIDDEN struct next packet_cisco_hdlc(struct walk *w);
-CKSUM_HIDDEN struct next packet_ethernet(struct walk *w);
+/* The steps that other files name too: of captured.c, */
+CKSUM_HIDDEN struct next packet_bsd_loopback(struct walk *w);
+CKSUM_HIDDEN struct next packet_ipnet(struct walk *w);
 CKSUM_HIDDEN struct next packet_linux_sll(struct walk *w);
 CKSUM_HIDDEN struct next packet_linux_sll2(struct walk *w);
+CKSUM_HIDDEN struct next packet_nflog(struct walk *w);
+CKSUM_HIDDEN struct next packet_pflog(struct walk *w);
+CKSUM_HIDDEN struct next packet_pktap(struct walk *w);
+CKSUM_HIDDEN struct next packet_ppi(struct walk *w);
+CKSUM_HIDDEN struct next packet_prism(struct walk *w);
+CKSUM_HIDDEN struct next packet_radiotap(struct walk *w);
+
+/* link.c, */
+CKSUM_HIDDEN struct next packet_arcnet(struct walk *w);
+CKSUM_HIDDEN struct next packet_arcnet_linux(struct walk *w);
+CKSUM_HIDDEN struct next packet_cisco_hdlc(struct walk *w);
+CKSUM_HIDDEN struct next packet_ethernet(struct walk *w);
+CKSUM_HIDDEN struct next packet_fddi(struct walk *w);
+CKSUM_HIDDEN struct next packet_frame_relay(struct walk *w);
+CKSUM_HIDDEN struct next packet_ieee80211(struct walk *w);
+CKSUM_HIDDEN struct next packet_ipoib(struct walk *w);
+CKSUM_HIDDEN struct next packet_llc(struct walk *w);
 CKSUM_HIDDEN struct next packet_ppp(struct walk *w);
 CKSUM_HIDDEN struct next packet_ppp_or_cisco_hdlc(struct walk *w);
 CKSUM_HIDDEN struct next packet_ppp_with_direction(struct walk *w);
 CKSUM_HIDDEN struct next packet_pppoe(struct walk *w);
-CKSUM_HIDDEN struct next packet_ip(struct walk *w); /* network.c */
+CKSUM_HIDDEN struct next packet_token_ring(struct walk *w);
+
+/* network.c, */
+CKSUM_HIDDEN struct next packet_ip(struct walk *w);
 CKSUM_HIDDEN struct next packet_ipv4(struct walk *w);
 CKSUM_HIDDEN struct next packet_ipv6(struct walk *w);
-CKSUM_HIDDEN struct next packet_gre(struct walk *w); /* tunnel.c */
+
+/* icmp.c and control.c, */
+CKSUM_HIDDEN struct next packet_icmp(struct walk *w);
+CKSUM_HIDDEN struct next packet_icmpv6(struct walk *w);
+CKSUM_HIDDEN struct next packet_eigrp(struct walk *w);
+CKSUM_HIDDEN struct next packet_igmp(struct walk *w);
+CKSUM_HIDDEN struct next packet_mobility(struct walk *w);
+CKSUM_HIDDEN struct next packet_ospf(struct walk *w);
+CKSUM_HIDDEN struct next packet_pim(struct walk *w);
+CKSUM_HIDDEN struct next packet_rsvp(struct walk *w);
+CKSUM_HIDDEN struct next packet_vrrp(struct walk *w);
+
+/* and tunnel.c. */
+CKSUM_HIDDEN struct next packet_etherip(struct walk *w);
+CKSUM_HIDDEN struct next packet_gre(struct walk *w);
+CKSUM_HIDDEN struct next packet_l2tpv3(struct walk *w);
+CKSUM_HIDDEN struct next packet_mpls_in_ip(struct walk *w);
+CKSUM_HIDDEN struct next packet_nsh(struct walk *w);
+CKSUM_HIDDEN struct next packet_ethernet_in_ip(struct walk *w);
+
+/* The step of a link type. */
+CKSUM_HIDDEN struct next packet_follow_link(struct walk *w, unsigned link);
 
 /* The step behind UDP that a port names. */
 CKSUM_HIDDEN struct next packet_follow_port(unsigned from, unsigned to);
@@ -174,6 +228,12 @@ CKSUM_HIDDEN bool packet_protocol_known(unsigned protocol, unsigned version);
  * of it can be judged.
  */
 CKSUM_HIDDEN struct packet_check *packet_transport_check(struct walk *w, enum packet_layer layer, uint64_t *length);
+
+/* Adds the pseudo header of the IP header in force, for a transport of this length. */
+CKSUM_HIDDEN void packet_set_pseudo(const struct walk *w, struct packet_check *check, uint64_t length);
+
+/* A step that covers all that IP carries, with a pseudo header or without, and follows nothing. */
+CKSUM_HIDDEN struct next packet_whole_payload(struct walk *w, enum packet_layer layer, bool pseudo);
 
 /* Makes the check one over `length` bytes from its header on, to be judged. */
 CKSUM_INLINE void packet_cover(struct packet_check *check, uint64_t length)

@@ -26,5 +26,6 @@ void test_carry_of_a_rotated_sum(void);
 void test_wrapping(void);
 void test_beyond_4_gib(void);
 void test_packet(void);
+void test_silences(void);
 
 #endif

@@ -51,6 +51,7 @@ static const struct {
     {"wrapping", test_wrapping},
     {"beyond 4 GiB", test_beyond_4_gib},
     {"packets", test_packet},
+    {"packets not judged", test_silences},
 };
 
 int main(void)

@@ -22,7 +22,7 @@
 #define TEST_CHANGES 100000
 #endif
 
-#define MAX_RECORDS 400
+#define MAX_RECORDS 2000
 
 struct records {
     int64_t offsets[MAX_RECORDS];
@@ -276,11 +276,11 @@ static void test_truncation(void)
 }
 
 /* Every prefix of every packet: what is judged then must be what is judged of the whole. */
-static void test_snapped_packets(void)
+static void test_snapped_packets(const char *name)
 {
     static struct records records;
     struct packet_check whole[PACKET_MAX_CHECKS], part[PACKET_MAX_CHECKS];
-    const struct bytes bytes = load("all.pcapng");
+    const struct bytes bytes = load(name);
     scan(bytes.data, bytes.size, 0, &records);
     for (size_t i = 0; i < records.n; i++) {
         const uint32_t length = records.lengths[i];
@@ -345,19 +345,25 @@ static void test_changed_bytes(void)
 }
 
 /* Several changes in one packet, cut somewhere, under a link type that need not be its own. */
-static void test_changed_packets(void)
+static void test_changed_packets(const char *name)
 {
     uint32_t silence;
-    static const unsigned links[] = {0, 1, 9, 12, 14, 50, 51, 101, 104, 108, 113, 204, 228, 229, 276, 147};
+    static const unsigned links[] = {
+#define LINK_NUMBER(id, number, step) PACKET_LINK_##id,
+        PACKET_LINKS(LINK_NUMBER)
+#undef LINK_NUMBER
+            147, /* none */
+    };
+    const size_t n_links = sizeof links / sizeof links[0];
     static struct records records;
     struct packet_check checks[PACKET_MAX_CHECKS];
     uint64_t random = 66;
-    const struct bytes bytes = load("all.pcapng");
+    const struct bytes bytes = load(name);
     scan(bytes.data, bytes.size, 0, &records);
     for (unsigned change = 0; change < TEST_CHANGES; change++) {
         const size_t i = random_next(&random) % records.n;
         const size_t size = records.lengths[i] - random_next(&random) % 4 * (random_next(&random) % 8);
-        const unsigned link = random_next(&random) % 4 != 0 ? records.links[i] : links[random_next(&random) % 16];
+        const unsigned link = random_next(&random) % 4 != 0 ? records.links[i] : links[random_next(&random) % n_links];
         unsigned char *packet = exact_copy(bytes.data + records.offsets[i], size > records.lengths[i] ? 0 : size);
         const size_t length = size > records.lengths[i] ? 0 : size;
         for (uint64_t n = 1 + random_next(&random) % 4; n > 0 && length > 0; n--) {
@@ -412,62 +418,16 @@ static void test_depth(bool vxlan)
     free(checks);
 }
 
-/* Packets of which nothing is judged are counted by the reason; more reasons than there is room for become one. */
-static void test_silences(void)
-{
-    enum { KINDS = PACKET_MAX_SILENCES + 20, N = 2 * KINDS };
-    static unsigned char data[N * 14];
-    static int64_t offsets[N];
-    static uint32_t lengths[N];
-    static uint16_t links[N];
-    static unsigned char per_packet[N];
-    static uint64_t counts[256];
-    char text[PACKET_SILENCE_TEXT];
-    uint64_t packets = 0;
-    for (unsigned i = 0; i < N; i++) {
-        offsets[i] = 14 * (int64_t)i;
-        lengths[i] = 14;
-        links[i] = i < 6 ? 147 : PACKET_LINK_ETHERNET;
-        put_length(data + offsets[i] + 12, 0xf000 + i % KINDS);
-    }
-    struct packet_batch batch = {
-        .data = data,
-        .size = sizeof data,
-        .offsets = offsets,
-        .lengths = lengths,
-        .originals = lengths,
-        .links = links,
-        .n = N,
-        .per_packet = per_packet,
-        .counts = counts,
-    };
-    CHECK(packet_verify_batch(kernel(), &batch) == PACKET_BATCH_WHOLE, "the batch ends early");
-    CHECK(batch.n_silences == PACKET_MAX_SILENCES && batch.unknown == 6, "%zu reasons", batch.n_silences);
-    packet_silence_text(batch.silences[0].silence, text);
-    CHECK(strcmp(text, "link type 147") == 0 && batch.silences[0].packets == 6, "%s: %llu", text,
-          (unsigned long long)batch.silences[0].packets);
-    packet_silence_text(batch.silences[1].silence, text);
-    CHECK(strcmp(text, "ethertype 0xf006") == 0 && batch.silences[1].packets == 2, "%s", text);
-    packet_silence_text(batch.silences[batch.n_silences - 1].silence, text);
-    CHECK(strcmp(text, "other reasons") == 0, "%s", text);
-    for (size_t i = 0; i < batch.n_silences; i++) {
-        packets += batch.silences[i].packets;
-    }
-    CHECK(packets == N, "%llu packets", (unsigned long long)packets);
-    packet_silence_text((uint32_t)PACKET_SILENT_UNCHECKED << 16 | PACKET_FRAGMENT, text);
-    CHECK(strncmp(text, "fragment", 8) == 0, "%s", text);
-    free(batch.codes);
-}
-
 void test_packet(void)
 {
-    test_silences();
     test_verdicts();
     test_truncation();
-    test_snapped_packets();
+    test_snapped_packets("all.pcapng");
+    test_snapped_packets("protocols.pcapng");
     test_windows();
     test_changed_bytes();
-    test_changed_packets();
+    test_changed_packets("all.pcapng");
+    test_changed_packets("protocols.pcapng");
     test_depth(false);
     test_depth(true);
 }
