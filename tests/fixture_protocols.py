@@ -364,7 +364,11 @@ def _links() -> list[tuple[str, int, Built]]:
                 one.behind(b"\x18\x41\3\xcf" + (b"\0\x57" if six else b"\0\x21")),
             ),
             (f"ipoib{mark}", 242, one.behind(b"\0" * 40 + ethertype + b"\0\0")),
-            (f"ipnet{mark}", 226, one.behind(bytes([1, 26 if six else 2]) + b"\0" * 22)),
+            (
+                f"ipnet{mark}",
+                226,
+                one.behind(struct.pack("!BBHI16s", 1, 26 if six else 2, 0, len(one.data), b"")),
+            ),
             (f"arcnet-linux{mark}", 129, one.behind(b"\1\2\0\0" + (b"\xc4" if six else b"\xd4") + b"\0\0\7")),
             (f"arcnet{mark}", 7, one.behind(b"\1\2" + (b"\xc4" if six else b"\xd4") + b"\0\0\7")),
             (f"pktap{mark}", 258, pktap(ethernet(one), 1, b"tail")),

@@ -267,6 +267,22 @@ OWN_DIFFERENCES = {
     "routing-0-left-too-large": "the same",
 }
 
+# What tshark does not look into, by how the names of the packets begin.
+OWN_NOT_FOLLOWED = {
+    "l2tpv3-": "cookie and sublayer are agreed on by both sides; tshark wants them as preferences",
+    "l2tpv36-": "the same",
+    "erspan3-ip": "type III says that an IP packet follows; tshark always looks for a frame",
+    "erspan36-ip": "the same",
+    "gre-mpls-ethernet": "a frame without control word; tshark guesses by the first nibble",
+    "gre6-mpls-ethernet": "the same",
+    "lisp-generic": "RFC 9305; tshark knows RFC 6830",
+    "lisp6-generic": "the same",
+    "cisco-metadata-longer": "the header says its length; tshark takes 6 bytes",
+    "nsh-4": "an NSH inside an NSH, which RFC 8300 gives a number",
+    "nflog": "the fields are in the order of whoever captured; tshark takes the file's",
+    "arcnet-part": "the first part of a split packet; tshark takes it for the whole",
+}
+
 
 @pytest.mark.needs_tool("tshark")
 @pytest.mark.parametrize("name", [name for name in fixture_packets.captured() if not name.endswith(".gz")])
@@ -275,9 +291,12 @@ def test_tshark_agrees_on_our_own(name: str) -> None:
     some = fixture_packets.captured()[name]
     assert packets == len(some)
     assert agreed > len(some) // 2
-    named = {some[difference.packet].name for difference in differences}
-    assert named == {packet.name for packet in some if packet.name in OWN_DIFFERENCES}
-    assert len(named) == len(differences)
+    inside = [d for d in differences if some[d.packet].name.startswith(tuple(OWN_NOT_FOLLOWED))]
+    assert all(d.theirs is None or d.ours == "nothing" for d in inside)
+    named = [some[d.packet].name for d in differences if d not in inside]
+    assert sorted(named) == sorted(packet.name for packet in some if packet.name in OWN_DIFFERENCES)
+    for begin in OWN_NOT_FOLLOWED if name == "protocols.pcapng" else ():
+        assert any(some[d.packet].name.startswith(begin) for d in inside), begin
 
 
 # scapy and dpkt: witnesses on packets that they make, and where they are wrong

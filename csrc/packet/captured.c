@@ -115,11 +115,16 @@ struct next packet_pflog(struct walk *w)
     return follow_family(w, family);
 }
 
-/* Solaris' ipnet, 24 bytes; 26 is its own number for IPv6. */
+/* Solaris' ipnet, 24 bytes with the length of what follows; 26 is its own number for IPv6. */
 struct next packet_ipnet(struct walk *w)
 {
-    const unsigned family = packet_have(w, 24) ? packet_here(w)[1] : 0;
+    if (!packet_have(w, 24)) {
+        return PACKET_STOP;
+    }
+    const unsigned family = packet_here(w)[1];
+    const uint32_t length = packet_be32(packet_here(w) + 4);
     w->at += 24;
+    packet_cut_to(w, length);
     return family == 26 ? (struct next){packet_ipv6} : follow_family(w, family);
 }
 
