@@ -45,12 +45,14 @@ LINKS: Final = _core.LINKS
 class Verdict(NamedTuple):
     """One checksum of a packet, and whether it is right.
 
-    layer     ipv4 tcp udp udplite icmp icmpv6 igmp dccp ospf gre vrrp; or sctp, whose CRC32c is none and is not judged
+    layer     one of LAYERS: ipv4 tcp udp udplite icmp icmpv6 icmp_extension igmp dccp ospf gre vrrp pim eigrp rsvp
+              mobility; or sctp, whose CRC32c is none and is not judged
     status    "good"
               "bad"
               "partial": the field holds the sum of the pseudo header alone, because the packet was captured before
               the network card completed it
-              "none": the sender made no checksum (a UDP field of 0 over IPv4, OSPF with cryptographic authentication)
+              "none": the sender made no checksum (a UDP field of 0 over IPv4, or in a tunnel over IPv6; OSPF with
+              cryptographic authentication)
               "unchecked": it can't be judged, and reason says why
     found     the field as it stands, a number in network byte order; None where it was not captured
     expected  the field as it should be; None where that can't be computed or nothing is expected

@@ -169,7 +169,10 @@ struct next packet_ppi(struct walk *w)
     return packet_follow_link(w, link);
 }
 
-/* Radiotap: words that say which fields are there; of the fields only the flags count, behind 8 bytes of time if any. */
+/*
+ * Radiotap: words that say which fields are there; of the fields only the flags count, behind 8 bytes of time if
+ * any.
+ */
 struct next packet_radiotap(struct walk *w)
 {
     if (!packet_have(w, 8) || *packet_here(w) != 0) {

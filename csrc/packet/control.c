@@ -7,8 +7,9 @@ struct next packet_igmp(struct walk *w)
 }
 
 /*
- * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC 7166). The
- * AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type and length.
+ * Whether an OSPFv3 packet of `length` bytes, of `carried` with what follows, has an authentication trailer (RFC
+ * 7166). The AT bit of a Hello or a Database Description says so, a checksum field of 0, or the trailer's own type
+ * and length.
  */
 static bool ospf3_authenticated(const unsigned char *header, unsigned length, uint64_t carried)
 {
@@ -61,8 +62,8 @@ struct next packet_ospf(struct walk *w)
 }
 
 /*
- * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That over IPv4
- * RFC 5798 was read either way, the verdict knows.
+ * Version 2 sums the message alone; version 3 adds a pseudo header over IPv6 only (RFC 9568 section 5.2.8). That
+ * over IPv4 RFC 5798 was read either way, the verdict knows.
  */
 struct next packet_vrrp(struct walk *w)
 {

@@ -41,8 +41,9 @@ static void extension(struct walk *w, uint64_t skip)
 }
 
 /*
- * A structure behind the quoted packet of an error. `said`: the bytes that the message says it quotes; 0 is how it was done
- * before there was a length, when the structure stood behind 128 bytes: then it is believed if its objects fit.
+ * A structure behind the quoted packet of an error. `said`: the bytes that the message says it quotes; 0 is how it
+ * was done before there was a length, when the structure stood behind 128 bytes: then it is believed if its
+ * objects fit.
  */
 static void extension_of_error(struct walk *w, unsigned said)
 {

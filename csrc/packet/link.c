@@ -292,7 +292,10 @@ struct next packet_frame_relay(struct walk *w)
     }
 }
 
-/* ARCnet (RFC 1201): what a type byte names, and behind it a flag of 0 for a packet in one piece and a number of 2 bytes. */
+/*
+ * ARCnet (RFC 1201): what a type byte names, and behind it a flag of 0 for a packet in one piece and a number of
+ * 2 bytes.
+ */
 static struct next arcnet(struct walk *w, unsigned type_at)
 {
     if (!packet_have(w, type_at + 4)) {

@@ -106,8 +106,8 @@ static void ipv6_options(struct walk *w, const unsigned char *option, const unsi
 }
 
 /*
- * The final destination of RPL's routing header (RFC 6554): the last address, whose first bytes are left out where they are
- * those of the destination in the IP header. Whether it makes sense.
+ * The final destination of RPL's routing header (RFC 6554): the last address, whose first bytes are left out where
+ * they are those of the destination in the IP header. Whether it makes sense.
  */
 static bool rpl_destination(struct walk *w, const unsigned char *header, size_t length)
 {

@@ -1,4 +1,7 @@
-/* tunnel.c: what carries packets inside packets: GRE and its payloads, protocols of IP, and what the ports of UDP name. */
+/*
+ * tunnel.c: what carries packets inside packets: GRE and its payloads, protocols of IP, and what the ports of
+ * UDP name.
+ */
 #include "packet/walk.h"
 
 /* ERSPAN, a mirrored frame: of type I it has no header, of type II 8 bytes; GRE's sequence number tells them apart. */
@@ -138,8 +141,8 @@ static struct next vxlan_gpe(struct walk *w)
 }
 
 /*
- * Data of L2TP version 3 (RFC 3931), behind the session: a cookie of 0, 4 or 8 bytes and a sublayer of 0 or 4, which both
- * sides agreed on before; so a frame or a packet is looked for.
+ * Data of L2TP version 3 (RFC 3931), behind the session: a cookie of 0, 4 or 8 bytes and a sublayer of 0 or 4,
+ * which both sides agreed on before; so a frame or a packet is looked for.
  */
 static struct next behind_session(struct walk *w)
 {
@@ -215,7 +218,10 @@ static struct next geneve(struct walk *w)
     return is_control ? packet_stop(w, PACKET_SILENT_CONTROL, 0) : packet_follow_type(w);
 }
 
-/* GTP-U (3GPP TS 29.281): its length, four bytes more if a flag says so, extension headers; IP, or since 5G Ethernet. */
+/*
+ * GTP-U (3GPP TS 29.281): its length, four bytes more if a flag says so, extension headers; IP, or since 5G
+ * Ethernet.
+ */
 static struct next gtp_u(struct walk *w)
 {
     if (!packet_have(w, 8) || (*packet_here(w) & 0xf0) != 0x30) { /* version 1 */
