@@ -1,6 +1,9 @@
-"""The race with the aims of this project, and with its peers beside the figures that were published of them.
+"""The aims of this project beside a race, and its peers beside the figures that were published of them.
 
-python benchmarks/race_targets.py [--quick]
+python benchmarks/race_targets.py [FILE ...]
+
+FILE: a race as `fastcksum race --save FILE.json` keeps it; benchmarks/races/ has one of each kind of CPU that was
+measured. Without one, the race is run.
 """
 
 from __future__ import annotations
@@ -8,21 +11,13 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from fastcksum import lab
-from fastcksum.lab._figures.contests import (
-    Case,
-    anywhere,
-    by_case,
-    contests,
-    geometric_mean,
-    in_mode,
-    ratios_to,
-    singles,
-)
+from fastcksum.lab._figures.contests import Case, geometric_mean, in_mode, means, ratios_to
 from fastcksum.lab._figures.race_text import ratio_text, ticks_text
 from fastcksum.lab._figures.record import MODES, RANDOM_OFFSET
 from fastcksum.lab._race import LARGE, LOADS, LOADS_FROM, LOADS_TO
@@ -31,28 +26,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fastcksum.lab import Host, Race
-    from fastcksum.lab._figures.contests import Belongs, Contest, Single, Table
+    from fastcksum.lab._figures.contests import Belongs, Contest, Mean, Single, Table
 
-GENERAL: Final = "x86_64_adc"
-GENERAL_PEERS: Final = ("linux_before", "linux_after", "linux_2023")
+# The lengths whose throughput is aimed at, each at offsets 0 and 1.
+SIZES: Final = (20, 40, 64, 100, 128, 192, 256, 384, 576, 1500, 4096, 9000, 16384)
 # A peer whose figure is this close to the published one is no straw man.
 PEER_HOLDS: Final = 0.10
 MachineKind: TypeAlias = Literal["avx2", "avx512"]
 
 
 class Target(NamedTuple):
-    """What was aimed at: a figure (NaN if no cell has one), and the most it may be on each kind of machine.
+    """What is aimed at: a figure with its interval (NaN where there is none), and the most it may be.
 
-    cells: how many the figure is made of. note: which one it is, where it is one of many. reached is None
-    where this kind of machine has no such target, or nothing was measured.
+    cells: how many the figure is made of. note: which one it is, where it is one of many. reached: whether the figure
+    is within the limit; None where nothing was measured or nothing is aimed at.
     """
 
     measure: str
     figure: float
+    low: float
+    high: float
     cells: int
     note: str
-    avx2: float | None
-    avx512: float | None
+    limit: float | None
     reached: bool | None
 
 
@@ -60,7 +56,7 @@ class PeerRow(NamedTuple):
     """A peer's figure beside the published one of this kind of machine, both in ticks a call; ratio is ours
     by theirs.
 
-    source: what was measured for it, and how it was built.
+    source: what was measured there, and how it was built. build: how it was built here.
     """
 
     kernel: str
@@ -72,6 +68,7 @@ class PeerRow(NamedTuple):
     published: float
     ratio: float
     source: str
+    build: str
 
     @property
     def holds(self) -> bool:
@@ -86,86 +83,98 @@ def machine_kind(features: Iterable[str]) -> MachineKind | None:
 
 
 class _Figure(NamedTuple):
-    """A figure that has a target, of how many cells it is made, and which one it is."""
+    """A figure that has a target, its interval, of how many cells it is made, and which one it is."""
 
     value: float
+    low: float
+    high: float
     cells: int
     note: str = ""
 
 
-def targets(
-    table: Table, chosen: str, peers: Sequence[str], loads: str, kind: MachineKind | None
-) -> list[Target]:
-    """Every target with its figure. loads: the widest yardstick that only loads."""
-    found = contests(table, chosen, [], peers)
-    against_loads = {
-        case: ratio
-        for case, ratio in ratios_to(table, chosen, [loads]).items()
-        if case.mode == "throughput" and LOADS_FROM <= case.size <= LOADS_TO
-    }
-    general = list(ratios_to(table, GENERAL, GENERAL_PEERS).values())
-    # what, figure, the most it may be with AVX2, and with AVX-512
-    aims: list[tuple[str, _Figure, float | None, float | None]] = [
-        ("throughput, geometric mean", _mean_figure(found, in_mode("throughput")), 0.82, 0.86),
-        ("throughput at 1500 bytes", _mean_figure(found, _at(1500)), 0.80, 0.70),
-        ("throughput at 9000 bytes", _mean_figure(found, _at(9000)), 0.70, 0.58),
-        ("throughput at 64 MiB", _mean_figure(found, _at(LARGE)), 0.75, 0.85),
-        ("latency, geometric mean", _mean_figure(found, in_mode("latency")), 1.00, 1.00),
-        ("mixed, geometric mean", _mean_figure(found, in_mode("mixed")), 0.92, 0.90),
-        ("all cells, geometric mean", _mean_figure(found, anywhere), None, None),
-        ("worst cell but 40 bytes", _worst({c.case: c.ratio for c in found if c.size != 40}), 1.30, 1.35),
-        ("hardest single peer, all cells", _hardest(singles(table, chosen, peers)), 0.75, 0.80),
-        (f"{LOADS_FROM}..{LOADS_TO} bytes +0 by {loads}", _worst_at(0, against_loads), 1.45, 1.30),
-        (f"{LOADS_FROM}..{LOADS_TO} bytes +1 by {loads}", _worst_at(1, against_loads), None, 0.75),
+NOTHING: Final = _Figure(math.nan, math.nan, math.nan, 0)
+
+
+def targets(found: Race) -> list[Target]:
+    """Every target with its figure."""
+    table = found.table()
+    wide = machine_kind(found.host.features) == "avx512"
+    loads = next((name for name in found.field.named("yardstick") if name.startswith(LOADS)), f"{LOADS}?")
+    aims: list[tuple[str, _Figure, float | None]] = [
+        ("throughput, geometric mean of 13 sizes", _mean_of(table, _throughput(SIZES)), 0.88),
+        ("throughput, worst cell but 65..128", _worst(table, _throughput(SIZES, but=(65, 128))), 1.05),
+        ("throughput, worst cell of 65..128", _worst(table, _throughput((100, 101, 128))), 1.12),
+        ("throughput at 9000 bytes", _mean_of(table, _throughput((9000,))), 0.55 if wide else 0.70),
+        ("throughput at 64 MiB", _mean_of(table, _throughput((LARGE,))), 0.80),
+        ("latency, geometric mean", _mean_of(table, in_mode("latency")), 0.97),
+        ("latency, worst cell up to 128", _worst(table, _latency(0, 128)), 1.08),
+        ("latency, worst cell of 129..256", _worst(table, _latency(129, 256)), None),
+        ("latency, worst cell from 257", _worst(table, _latency(257, LARGE)), 1.30),
+        ("mixed, geometric mean", _mean_of(table, in_mode("mixed")), 0.80),
+        ("mixed, worst cell", _worst(table, in_mode("mixed")), 1.05),
+        ("hardest single peer, all cells", _hardest(found.singles()), 0.75),
         (
-            f"{GENERAL} by the best of Linux",
-            _Figure(geometric_mean(general), len(general), "before, after, 2023; all cells"),
-            0.80,
-            0.80,
+            f"{LOADS_FROM}..{LOADS_TO} bytes +0 by {loads}",
+            _by_loads(found.figures(), found.chosen, loads),
+            1.20,
         ),
     ]
-    return [_judge(*aim, kind) for aim in aims]
+    return [_judge(*aim) for aim in aims]
 
 
-def _judge(
-    measure: str, figure: _Figure, avx2: float | None, avx512: float | None, kind: MachineKind | None
-) -> Target:
-    limit = {"avx2": avx2, "avx512": avx512}.get(kind or "")
+def _judge(measure: str, figure: _Figure, limit: float | None) -> Target:
     reached = None if limit is None or math.isnan(figure.value) else figure.value <= limit
-    return Target(measure, figure.value, figure.cells, figure.note, avx2, avx512, reached)
+    return Target(measure, *figure[:4], figure.note, limit, reached)
 
 
-def _mean_figure(found: Sequence[Contest], belongs: Belongs) -> _Figure:
-    group = [contest.ratio for contest in found if belongs(contest)]
-    return _Figure(geometric_mean(group), len(group))
+def _throughput(sizes: Sequence[int], but: tuple[int, int] = (0, 0)) -> Belongs:
+    """Whether a cell is throughput at one of these sizes, but those from one to another."""
+    return lambda cell: cell.mode == "throughput" and cell.size in sizes and not but[0] <= cell.size <= but[1]
 
 
-def _at(size: int) -> Belongs:
-    """Whether a cell is throughput at this size, at whatever offset."""
-    return lambda cell: cell.mode == "throughput" and cell.size == size
+def _latency(least: int, most: int) -> Belongs:
+    """Whether a cell is latency at a size from one to another."""
+    return lambda cell: cell.mode == "latency" and least <= cell.size <= most
 
 
-def _worst(ratios: Mapping[Case, float]) -> _Figure:
-    """The largest ratio, and where it is."""
+def _mean_of(table: Sequence[Contest], belongs: Belongs) -> _Figure:
+    """The geometric mean of some cells."""
+    mean: Mean = next(
+        each for each in means([each for each in table if belongs(each)]) if each.what == "all cells"
+    )
+    return _Figure(mean.ratio, mean.low, mean.high, mean.cells)
+
+
+def _worst(table: Sequence[Contest], belongs: Belongs) -> _Figure:
+    """The largest ratio of some cells, and where it is."""
+    group = [each for each in table if belongs(each)]
+    if not group:
+        return NOTHING
+    worst = max(group, key=lambda each: each.ratio)
+    return _Figure(
+        worst.ratio, worst.low, worst.high, len(group), f"{worst.case}, {worst.peer}: {worst.verdict}"
+    )
+
+
+def _by_loads(table: Table, chosen: str, loads: str) -> _Figure:
+    """The largest ratio to the loads alone at offset 0, where it is, and the mean."""
+    ratios = {
+        case: ratio
+        for case, ratio in ratios_to(table, chosen, [loads]).items()
+        if case.mode == "throughput" and LOADS_FROM <= case.size <= LOADS_TO and case.offset == 0
+    }
     if not ratios:
-        return _Figure(math.nan, 0)
+        return NOTHING
     worst = max(ratios, key=ratios.__getitem__)
-    return _Figure(ratios[worst], len(ratios), str(worst))
-
-
-def _worst_at(offset: int, ratios: Mapping[Case, float]) -> _Figure:
-    """The largest ratio at the offset, where it is, and the mean."""
-    there = {case: ratio for case, ratio in ratios.items() if case.offset == offset}
-    worst = _worst(there)
-    mean = geometric_mean(there.values())
-    return worst._replace(note=f"{worst.note}; geometric mean {mean:.3f}" if there else "")
+    note = f"{worst}; geometric mean {geometric_mean(ratios.values()):.3f}"
+    return NOTHING._replace(value=ratios[worst], cells=len(ratios), note=note)
 
 
 def _hardest(found: Sequence[Single]) -> _Figure:
     """The single peer against which the mean is the largest."""
-    if not found:
-        return _Figure(math.nan, 0)
-    return _Figure(found[0].all, found[0].cells, found[0].peer)
+    return (
+        NOTHING._replace(value=found[0].all, cells=found[0].cells, note=found[0].peer) if found else NOTHING
+    )
 
 
 def machine_name(machine: Host) -> str | None:
@@ -186,8 +195,9 @@ def published_rows() -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def peer_rows(table: Table, machine: str | None, published: Iterable[Mapping[str, str]]) -> list[PeerRow]:
+def peer_rows(race: Race, machine: str | None, published: Iterable[Mapping[str, str]]) -> list[PeerRow]:
     """Measured and published figures of the cells that have both, for machines of this name."""
+    table = race.figures()
     found = []
     for row in published:
         mixed = row["mode"] in MODES["mixed"]
@@ -198,35 +208,37 @@ def peer_rows(table: Table, machine: str | None, published: Iterable[Mapping[str
         )
         ticks = table.get(case, {}).get(row["kernel"], math.nan)
         if row["machine"] == machine and not math.isnan(ticks):
-            told = float(row["ticks"])
-            found.append(PeerRow(row["kernel"], *case, ticks, told, ticks / told, row["source"]))
+            told, build = float(row["ticks"]), _build_of(race, case, row["kernel"])
+            found.append(PeerRow(row["kernel"], *case, ticks, told, ticks / told, row["source"], build))
     return found
 
 
+def _build_of(race: Race, case: Case, kernel: str) -> str:
+    """How the kernel was built that ran in this cell."""
+    runners = (race.field.runners[name] for name in race.minima[case])
+    return next(runner.build for runner in runners if runner.kernel == kernel)
+
+
 def text(found: Race) -> str:
-    """The race with both tables behind it, at most 100 columns wide."""
-    host, table = found.sweep.host, by_case(found.rows)
-    loads = next(
-        (each["name"] for each in found.sweep.plan.kernels if each["name"].startswith(LOADS)), f"{LOADS}?"
-    )
-    kind, machine = machine_kind(host.features), machine_name(host)
-    aims = _target_lines(targets(table, found.chosen, found.peers, loads, kind), kind)
-    peers = _peer_lines(peer_rows(table, machine, published_rows()), machine)
-    return "\n".join([found.text(), *aims, "", *peers]) + "\n"
+    """Both tables, at most 100 columns wide."""
+    kind, machine = machine_kind(found.host.features), machine_name(found.host)
+    aims = _target_lines(found.chosen, targets(found), kind)
+    peers = _peer_lines(peer_rows(found, machine, published_rows()), machine)
+    return "\n".join([f"{found.host.cpu}, {found.about.started}", "", *aims, "", *peers]) + "\n"
 
 
-def _target_lines(found: Sequence[Target], kind: MachineKind | None) -> list[str]:
+def _target_lines(chosen: str, found: Sequence[Target], kind: MachineKind | None) -> list[str]:
     words = {"avx2": "with AVX2", "avx512": "with AVX-512", None: "with neither"}
-    title = f"### Targets for the two kinds of machine; this is one {words[kind]}"
-    head = f"{'':<41} {'figure':>7} {'cells':>5} {'AVX2':>6} {'AVX-512':>8}  "
-    return [title, head.rstrip(), *(line for target in found for line in _target_line(target))]
+    title = f"### Aims of {chosen} on a machine {words[kind]}"
+    head = f"{'':<41} {'figure':>7} {'interval':>16} {'cells':>5} {'aim':>8}"
+    return [title, head, *(line for target in found for line in _target_line(target))]
 
 
 def _target_line(target: Target) -> list[str]:
-    most = [f"<= {limit:.2f}" if limit is not None else "-" for limit in (target.avx2, target.avx512)]
+    most = f"<= {target.limit:.2f}" if target.limit is not None else "-"
     verdict = {True: "reached", False: "not reached", None: ""}[target.reached]
-    figure = f"{ratio_text(target.figure):>7} {target.cells:>5}"
-    line = f"{target.measure:<41} {figure} {most[0]:>7} {most[1]:>7}  {verdict}"
+    interval = "" if math.isnan(target.low) else f"{target.low:.3f} to {target.high:.3f}"
+    line = f"{target.measure:<41} {ratio_text(target.figure):>7} {interval:>16} {target.cells:>5} {most:>8}  {verdict}"
     return [line.rstrip(), *([f"    {target.note}"] if target.note else [])]
 
 
@@ -237,14 +249,25 @@ def _peer_lines(found: Sequence[PeerRow], machine: str | None) -> list[str]:
     if not found:
         return [f"{title}: none for what was measured here"]
     held = sum(row.holds for row in found)
-    lines = [
-        f"{f'{row.kernel} {case_of(row)}':<48} {ticks_text(row.ticks):>10} {ticks_text(row.published):>10} "
-        f"{row.ratio:>6.2f}  {'' if row.holds else 'off'}".rstrip()
-        for row in found
-    ]
-    about = f"{held} of {len(found)} within {PEER_HOLDS:.0%}"
     head = f"{'':<48} {'here':>10} {'published':>10} {'ratio':>6}"
-    return [f"{title} ({machine}): {about}", head, *lines]
+    about = f"{held} of {len(found)} within {PEER_HOLDS:.0%}"
+    return [f"{title} ({machine}): {about}", head, *(line for row in found for line in _peer_line(row))]
+
+
+def _peer_line(row: PeerRow) -> list[str]:
+    """The row; where the two figures differ, what the published one was measured with, and what was here."""
+    line = (
+        f"{f'{row.kernel} {case_of(row)}':<48} {ticks_text(row.ticks):>10} {ticks_text(row.published):>10} "
+        f"{row.ratio:>6.2f}"
+    )
+    if row.holds:
+        return [line]
+    return [
+        f"{line}  off",
+        *textwrap.wrap(
+            f"there {row.source}; here {row.build}", 96, initial_indent="    ", subsequent_indent="    "
+        ),
+    ]
 
 
 def case_of(row: PeerRow) -> Case:
@@ -253,12 +276,18 @@ def case_of(row: PeerRow) -> Case:
 
 
 def main() -> None:
-    """Runs the race and prints all of it."""
+    """Prints the tables of each file, or of a race that is run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="fewer placements and rounds")
-    print(text(lab.race(quick=parser.parse_args().quick)), end="")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="races that were kept")
+    files = parser.parse_args().files
+    if not files:
+        found = lab.race()
+        print(found.text())
+        print(text(found), end="")
+    for file in files:
+        print(text(lab.Race.load(file)))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from recorded_cpus import RECORDED
 from test_compile import CSUM_PARTIAL, GOOD
 
 from fastcksum import cli, lab
-from fastcksum.cli import _parser
 from fastcksum.lab import _matrix
+from fastcksum.lab._build import command
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import features as _features
 from fastcksum.lab._build.command import compiler_version
@@ -260,8 +260,8 @@ def test_progress_counts_the_builds_and_then_the_rounds() -> None:
 
 def test_the_default_compilers_are_each_version_once(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {("cc",): "gcc 12", ("gcc",): "gcc 12", ("gcc-12",): "gcc 12", ("clang-19",): "clang 19"}
-    monkeypatch.setattr(_matrix, "compilers_on_path", lambda: ["cc", "clang-19", "gcc", "gcc-12"])
-    monkeypatch.setattr(_matrix, "compiler_version", versions.__getitem__)
+    monkeypatch.setattr(command, "compilers_on_path", lambda: ["cc", "clang-19", "gcc", "gcc-12"])
+    monkeypatch.setattr(command, "compiler_version", versions.__getitem__)
     assert _matrix._commands(None) == [("gcc",), ("clang-19",)]
 
 
@@ -413,7 +413,7 @@ def test_compile_ends_its_help_with_an_example_that_is_accepted(capsys: pytest.C
     with pytest.raises(SystemExit):
         cli.main(["compile", "--help"])
     example = capsys.readouterr().out.rstrip().rsplit("example:\n  ", 1)[1]
-    options = _parser.parser().parse_args(example.removeprefix("fastcksum ").split())
+    options = cli._parser().parse_args(example.removeprefix("fastcksum ").split())
     assert (options.file, options.flags, options.max_len) == (Path("patch.c"), [["-O3"]], 131072)
 
 

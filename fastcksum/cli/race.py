@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import INTERRUPTED
-from ._common import command, print_json
-from ._sweeping import add_save, check_save, save, sweep_as_json
+from ._common import INTERRUPTED, command, print_json
+from ._sweeping import sweep_as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -27,16 +26,21 @@ def add(commands: Commands) -> None:
         "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
     )
     parser.add_argument(
-        "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 20; quick: 8)"
+        "--rounds", type=int, metavar="N", help="samples a cell and placement (default: 4; quick: 2)"
     )
     parser.add_argument(
-        "--placements", type=int, metavar="N", help="places of the code in a page (default: 16; quick: 4)"
+        "--placements", type=int, metavar="N", help="places of the code in a page (default: 16; quick: 8)"
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
     )
     parser.add_argument("--huge-pages", action="store_true", help="ask for huge pages for the buffers")
-    add_save(parser)
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        help="FILE.json: keep the minima of each placement and the host, for benchmarks/race_targets.py; "
+        "another name: every sample, with host and plan",
+    )
     parser.add_argument(
         "--json", action="store_true", help="host, plan, rows and all that is printed as JSON"
     )
@@ -45,7 +49,6 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum.lab import _race  # noqa: PLC0415 - NumPy is for those who measure
 
-    check_save(options)
     found = _race.race(
         options.kernel,
         quick=options.quick,
@@ -55,8 +58,11 @@ def run(options: argparse.Namespace) -> int:
         huge_pages=options.huge_pages,
     )
     if options.json:
-        print_json({**sweep_as_json(found.sweep), **found.as_json()})
+        print_json({**({} if found.sweep is None else sweep_as_json(found.sweep)), **found.as_json()})
     else:
         print(found.text(), end="")
-    save(found.sweep, options)
-    return INTERRUPTED if found.sweep.plan.interrupted else 0
+    if options.save and options.save.endswith(".json"):
+        found.save(options.save)
+    elif options.save and found.sweep is not None:
+        found.sweep.save(options.save)
+    return INTERRUPTED if found.about.interrupted else 0

@@ -17,11 +17,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from fastcksum._extras import extra
-from fastcksum._progress import Progress, reporting, silent
+from fastcksum._progress import Progress, reporting
 
 from ._build.admission import KernelError
-from ._build.command import CompileError, compiler_version, compilers_on_path
+from ._build.command import CompileError, compiler_version, each_version_once
 from ._build.compiler import Built, CompiledKernel, admit, build
 from ._build.unit import kernel_source
 from ._figures.record import OVERHEAD
@@ -96,16 +95,18 @@ class Matrix:
 
     def frame(self) -> pd.DataFrame:
         """The table as a DataFrame, one row a build, with a column ticks_20 for each size. Needs pandas."""
-        pandas = extra("pandas", "Matrix.frame()", "lab", without="Matrix.table() works without")
+        try:
+            import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "Matrix.frame() needs pandas: pip install 'fastcksum[lab]'; Matrix.table() works without"
+            ) from error
         fields = [name for name in MatrixRow._fields if name != "ticks"]
-        frame: pd.DataFrame = pandas.DataFrame(
-            [[getattr(row, name) for name in fields] for row in self.rows], columns=fields
-        )
+        frame = pd.DataFrame([[getattr(row, name) for name in fields] for row in self.rows], columns=fields)
         for index, size in enumerate(self.sizes):
             ticks = [row.ticks[index] for row in self.rows]
-            frame.insert(len(frame.columns) - 2, f"ticks_{size}", pandas.Series(ticks, dtype="float64"))
-        typed = {"vectorised": "boolean", "vector_bits": "Int64", "code_bytes": "Int64"}
-        return frame.astype(typed)
+            frame.insert(len(frame.columns) - 2, f"ticks_{size}", pd.Series(ticks, dtype="float64"))
+        return frame.astype({"vectorised": "boolean", "vector_bits": "Int64", "code_bytes": "Int64"})
 
     def text(self) -> str:
         """A table of at most 100 columns for each kernel and compiler, below the host's facts."""
@@ -144,7 +145,7 @@ def matrix(
     max_len: int | None = None,
     inline_length: int | None = None,
     offset: int = 0,
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     **as_in_sweep: Any,
 ) -> Matrix:
     """Builds each source with each compiler, optimisation, target and frame pointer, and times what runs here.
@@ -164,12 +165,6 @@ def matrix(
     """
     if as_in_sweep.get("mode") == "mixed":
         raise ValueError("a matrix has sizes: mode 'mixed' has none; 'throughput' and 'latency' have")
-    for what, given in (("optimisations", optimisations), ("targets", targets)):
-        if isinstance(given, str):
-            raise TypeError(f"{what} must be a sequence, not one str: ({given!r},)")
-    for flags in optimisations:
-        if isinstance(flags, str):
-            raise TypeError(f"each of optimisations is a sequence of options, not one str: ({flags!r},)")
     wishes = [
         _Wish(name, source, compiler, tuple(flags), target, keeps)
         for (name, source), compiler, flags, target, keeps in product(
@@ -197,7 +192,7 @@ def matrix(
     with reporting(progress, f"{len(wishes)} builds") as report:
         builds = _in_parallel(build_one, wishes, report)
     distinct = _distinct(wishes, builds)
-    outcomes = dict(zip(distinct, _in_parallel(_admit, list(distinct.values()), silent), strict=True))
+    outcomes = dict(zip(distinct, _in_parallel(_admit, list(distinct.values()), _silent), strict=True))
     kernels = _with_names_of_their_own(outcomes)
     timed = (
         sweep([*kernels.values(), OVERHEAD], sizes, offset, progress=progress, **as_in_sweep)
@@ -234,19 +229,11 @@ def _named(sources: str | Path | Sequence[str | Path]) -> list[tuple[str, Path |
 def _commands(compilers: Sequence[Compiler] | None) -> list[tuple[str, ...]]:
     if isinstance(compilers, str):
         raise TypeError(f"compilers must be a sequence of compilers, not one str: ({compilers!r},)")
-    given = _each_version_once() if compilers is None else compilers
+    given = each_version_once() if compilers is None else compilers
     commands = [(each,) if isinstance(each, str) else tuple(each) for each in given]
     for command in commands:
         compiler_version(command)  # one that isn't there is an error, not a row
     return commands
-
-
-def _each_version_once() -> list[str]:
-    """The compilers on the PATH; of several names of one version the plainest."""
-    by_version: dict[str, str] = {}
-    for name in sorted(compilers_on_path(), key=lambda name: (name == "cc", len(name), name)):
-        by_version.setdefault(compiler_version((name,)), name)
-    return sorted(by_version.values(), reverse=True)
 
 
 def _targets(targets: Sequence[str] | None) -> Sequence[str]:
@@ -263,6 +250,10 @@ def _target_flags(compiler: tuple[str, ...], target: str) -> tuple[str, ...]:
 
 
 # What is made of it
+
+
+def _silent(done: int, total: int) -> None:
+    """Says nothing."""
 
 
 def _in_parallel(

@@ -10,8 +10,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from fastcksum import _core
-
 
 class CompileError(ValueError):
     """The compiler is missing, or refused the source; the message holds its own words."""
@@ -88,15 +86,17 @@ def parse_version(text: str, name: str) -> str:
     return f"{name} {version[0]}" if version else name
 
 
-def as_built() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The command that compiled the extension, such as ("ccache", "gcc"), and its flags."""
-    facts = _core.build_facts()
-    return tuple(shlex.split(facts["command"])), tuple(shlex.split(facts["flags"]))
-
-
 def compilers_on_path() -> list[str]:
     """Names of C compilers on the PATH."""
     pattern = re.compile(r"(?:gcc|clang|cc|icx)(?:-\d+(?:\.\d+)*)?")
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     names = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
     return sorted(name for name in names if pattern.fullmatch(name) and shutil.which(name))
+
+
+def each_version_once() -> list[str]:
+    """The compilers on the PATH; of several names of one version the plainest."""
+    by_version: dict[str, str] = {}
+    for name in sorted(compilers_on_path(), key=lambda name: (name == "cc", len(name), name)):
+        by_version.setdefault(compiler_version((name,)), name)
+    return sorted(by_version.values(), reverse=True)
