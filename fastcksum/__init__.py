@@ -11,7 +11,12 @@ except ModuleNotFoundError as error:
         f"the source folder {__path__[0]} hides the installed fastcksum and has no compiled extension in it: "
         "start Python in another folder, or run  pip install -e '.[test]'  here first"
     ) from None
-from ._kernel import Kernel, active_kernel, kernels
+
+TYPE_CHECKING = False  # typing's own would load typing
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._kernel import Kernel, active_kernel, kernels
 
 __all__ = [
     "Checksum",
@@ -28,9 +33,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+_OF_KERNELS = {"Kernel", "active_kernel", "kernels"}
+
+
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib import metadata  # noqa: PLC0415 - it takes longer to import than all of this
 
         return metadata.version("fastcksum")
+    if name in _OF_KERNELS:
+        from . import _kernel  # noqa: PLC0415 - it loads dataclasses and inspect, which a sum does not need
+
+        globals().update({each: getattr(_kernel, each) for each in _OF_KERNELS})
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

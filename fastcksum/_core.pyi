@@ -43,11 +43,11 @@ class _BuildFacts(TypedDict):
 
 def raw_cksum(
     buf: Buffer,
-    initial: int = 0,
+    initial: SupportsIndex = 0,
     /,
     *,
-    offset: int = 0,
-    length: int | None = None,
+    offset: SupportsIndex = 0,
+    length: SupportsIndex | None = None,
     kernel: str | Kernel | None = None,
 ) -> int: ...
 def raw_cksum_many(

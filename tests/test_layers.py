@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -257,10 +258,12 @@ def test_the_package_does_not_lean_on_the_bench() -> None:
 
 
 LOADED_BY = """
-import importlib, json, sys
-importlib.import_module(sys.argv[1])
+import json, sys
+before = set(sys.modules)
+__import__(sys.argv[1])
 heavy = ("numpy", "pandas", "pyarrow", "matplotlib", "tqdm", "fastcksum.lab")
 print(json.dumps([name for name in heavy if name in sys.modules]))
+print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
@@ -271,7 +274,21 @@ print(json.dumps([name for name in heavy if name in sys.modules]))
 def test_what_an_import_loads(module: str, expected: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-c", LOADED_BY, module]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ast.literal_eval(run.stdout) == expected
+    assert json.loads(run.stdout.splitlines()[0]) == expected
+
+
+def test_an_import_loads_the_extension_and_nothing_else(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LOADED_BY, "fastcksum"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {"__future__", "fastcksum", "fastcksum._core"}
+    assert set(json.loads(run.stdout.splitlines()[1])) <= loaded
+
+
+def test_what_is_loaded_late_is_there_all_the_same() -> None:
+    assert set(fastcksum.__all__) <= set(dir(fastcksum))
+    assert fastcksum.Kernel is type(fastcksum.active_kernel())
+    with pytest.raises(AttributeError, match="module 'fastcksum' has no attribute 'no_such'"):
+        _ = fastcksum.no_such
 
 
 @pytest.mark.parametrize("package", ["fastcksum", "fastcksum.lab"])

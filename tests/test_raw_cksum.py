@@ -6,7 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import pytest
 
@@ -76,7 +76,7 @@ class Index:
 
 def test_integers_by_index() -> None:
     data = bytes(range(40))
-    assert raw_cksum(data, Index(5), offset=Index(4), length=Index(6)) == raw_cksum(data[4:10], 5)  # type: ignore[arg-type]
+    assert raw_cksum(data, Index(5), offset=Index(4), length=Index(6)) == raw_cksum(data[4:10], 5)
     assert raw_cksum(data, True) == raw_cksum(data, 1)
 
 
@@ -208,7 +208,7 @@ def test_error_of_index_is_passed_on() -> None:
             raise RuntimeError("no number")
 
     with pytest.raises(RuntimeError, match="no number"):
-        raw_cksum(HEADER, offset=Broken())  # type: ignore[arg-type]
+        raw_cksum(HEADER, offset=Broken())
 
 
 def test_signature_and_docstring() -> None:
@@ -307,3 +307,30 @@ def test_version() -> None:
     assert fastcksum.__version__.split(".")[0].isdigit()
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         fastcksum.nonsense  # noqa: B018
+
+
+def test_names_that_are_not_interned() -> None:
+    def fresh(name: str) -> str:
+        return "".join(list(name))
+
+    assert raw_cksum(b"abcd", kernel=fresh("reference")) == raw_cksum(b"abcd")
+    options: dict[str, Any] = {fresh("offset"): 1, fresh("length"): 2, fresh("kernel"): fresh("reference")}
+    assert raw_cksum(b"abcd", **options) == raw_cksum(b"bc")
+
+
+@pytest.mark.parametrize(
+    "number", [0, 1, 255, 2**30 - 1, 2**30, 2**31, 2**62, 2**63 - 1, 2**63, 2**64, -1, -(2**30)]
+)
+def test_numbers_of_one_digit_and_more(number: int) -> None:
+    class Index:
+        def __index__(self) -> int:
+            return number
+
+    numbers: list[SupportsIndex] = [number, Index()]
+    for value in numbers:
+        if 0 <= number <= 300:
+            assert raw_cksum(bytes(300), offset=value) == 0
+            assert raw_cksum(b"", value) == number
+        else:
+            with pytest.raises(ValueError, match=f"offset must be in 0..300 .*, not {number}"):
+                raw_cksum(bytes(300), offset=value)

@@ -29,10 +29,9 @@ const struct cksum_kernel *cksum_registry_at(size_t i)
 
 const struct cksum_kernel *cksum_registry_find(const char *name)
 {
-    const struct cksum_kernel *kernel;
-    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
-        if (strcmp(kernel->name, name) == 0) {
-            return kernel;
+    for (size_t at = 0; at < LIST_LENGTH; at++) {
+        if (*list[at] != NULL && strcmp((*list[at])->name, name) == 0) {
+            return *list[at];
         }
     }
     return NULL;

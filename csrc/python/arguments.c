@@ -3,9 +3,11 @@
 
 int core_get_buffer(PyObject *object, Py_buffer *view)
 {
-    if (CKSUM_LIKELY(PyObject_GetBuffer(object, view, PyBUF_SIMPLE) == 0)) {
-        return 0;
-    }
+    return PyObject_GetBuffer(object, view, PyBUF_SIMPLE) == 0 ? 0 : core_refuse_buffer(object, view);
+}
+
+int core_refuse_buffer(PyObject *object, Py_buffer *view)
+{
     /* NumPy calls a strided array a ValueError, memoryview a BufferError: here it is a BufferError, whoever says it. */
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);

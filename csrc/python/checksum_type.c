@@ -42,7 +42,7 @@ static int update(PyObject *self, PyObject *data)
 {
     struct checksum *checksum = (struct checksum *)self;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
-    const struct cksum_kernel *kernel = module == NULL ? NULL : core_active_kernel(module);
+    const struct cksum_kernel *kernel = module == NULL ? NULL : core_quick_kernel(module);
     struct core_bytes piece;
     if (kernel == NULL || core_take_bytes(data, &piece) < 0) {
         return -1;

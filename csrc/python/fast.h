@@ -6,14 +6,35 @@
 
 #include "base/fold.h"
 
+/* Whether the object is a plain int of one digit, which number then holds: no call, no exception, no Python code. */
+CKSUM_INLINE bool core_one_digit(PyObject *object, Py_ssize_t *number)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    if (!PyLong_CheckExact(object) || !PyUnstable_Long_IsCompact((PyLongObject *)object)) {
+        return false;
+    }
+    *number = PyUnstable_Long_CompactValue((PyLongObject *)object);
+    return true;
+#else
+    if (!PyLong_CheckExact(object) || (size_t)Py_SIZE(object) > 1) {
+        return false;
+    }
+    *number = Py_SIZE(object) == 0 ? 0 : (Py_ssize_t)((PyLongObject *)object)->ob_digit[0];
+    return true;
+#endif
+}
+
 /* Whether the object is a plain int in 0..limit, which value then holds. Sets no exception and runs no Python code. */
 CKSUM_INLINE bool core_quick_size(PyObject *object, size_t limit, size_t *value)
 {
-    int overflow;
-    if (!PyLong_CheckExact(object)) {
-        return false;
+    Py_ssize_t number;
+    int overflow = 0;
+    if (CKSUM_UNLIKELY(!core_one_digit(object, &number))) {
+        if (!PyLong_CheckExact(object)) {
+            return false;
+        }
+        number = PyLong_AsLongAndOverflow(object, &overflow);
     }
-    const long number = PyLong_AsLongAndOverflow(object, &overflow);
     *value = (size_t)number;
     return overflow == 0 && number >= 0 && *value <= limit;
 }
@@ -34,8 +55,8 @@ CKSUM_INLINE int core_take_bytes(PyObject *object, struct core_bytes *bytes)
         bytes->view.obj = NULL;
         return 0;
     }
-    if (core_get_buffer(object, &bytes->view) < 0) {
-        return -1;
+    if (PyObject_GetBuffer(object, &bytes->view, PyBUF_SIMPLE) < 0) {
+        return core_refuse_buffer(object, &bytes->view);
     }
     bytes->buf = bytes->view.buf;
     bytes->size = (size_t)bytes->view.len;
@@ -47,6 +68,14 @@ CKSUM_INLINE void core_release_bytes(struct core_bytes *bytes)
     if (bytes->view.obj != NULL) {
         PyBuffer_Release(&bytes->view);
     }
+}
+
+/* As core_active_kernel. */
+CKSUM_INLINE const struct cksum_kernel *core_quick_kernel(PyObject *module)
+{
+    const struct core_state *state = PyModule_GetState(module);
+    const struct cksum_kernel *kernel = atomic_load_explicit(&state->active, memory_order_relaxed);
+    return CKSUM_LIKELY(kernel != NULL) ? kernel : core_active_kernel(module);
 }
 
 /* The folded raw sum of these bytes, with the GIL released where that pays. */

@@ -88,6 +88,41 @@ int core_check_sums(const struct cksum_kernel *kernel, const char *asked_by)
     return -1;
 }
 
+int core_add_kernels(PyObject *module)
+{
+    struct core_state *state = PyModule_GetState(module);
+    const struct cksum_kernel *kernel;
+    size_t n = 0;
+    while (cksum_registry_at(n) != NULL) {
+        n++;
+    }
+    state->usable = PyMem_New(struct core_named_kernel, n);
+    if (state->usable == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; (kernel = cksum_registry_at(i)) != NULL; i++) {
+        if (kernel->role != CKSUM_YARDSTICK && cksum_runs_here(kernel)) {
+            PyObject *name = PyUnicode_InternFromString(kernel->name);
+            if (name == NULL) {
+                return -1;
+            }
+            state->usable[state->n_usable++] = (struct core_named_kernel){.name = name, .kernel = kernel};
+        }
+    }
+    return 0;
+}
+
+void core_clear_kernels(struct core_state *state)
+{
+    for (size_t i = 0; i < state->n_usable; i++) {
+        Py_DECREF(state->usable[i].name);
+    }
+    state->n_usable = 0;
+    PyMem_Free(state->usable);
+    state->usable = NULL;
+}
+
 /* The built-in kernel of this name. NULL with ValueError set. */
 static const struct cksum_kernel *find_by_name(const char *name, const char *asked_by)
 {
@@ -146,6 +181,12 @@ const struct cksum_kernel *core_choose_kernel(PyObject *module, PyObject *object
     *keep = NULL;
     if (object == NULL || object == Py_None) {
         return core_active_kernel(module);
+    }
+    const struct core_state *state = PyModule_GetState(module);
+    for (size_t i = 0; i < state->n_usable; i++) {
+        if (object == state->usable[i].name) { /* interned, as most names in a program's text are */
+            return state->usable[i].kernel;
+        }
     }
     const struct cksum_kernel *kernel = core_get_kernel(module, object, keep);
     return kernel != NULL && core_check_sums(kernel, "kernel") < 0 ? NULL : kernel;

@@ -160,7 +160,8 @@ static int execute(PyObject *module)
     if (PyModule_AddIntConstant(module, "GIL_RELEASE_BYTES", CORE_GIL_RELEASE_BYTES) < 0) {
         return -1;
     }
-    if (core_add_checksum(module) < 0 || core_add_packets(module) < 0 || core_add_captures(module) < 0) {
+    if (core_add_kernels(module) < 0 || core_add_checksum(module) < 0 || core_add_packets(module) < 0 ||
+        core_add_captures(module) < 0) {
         return -1;
     }
     return core_add_bench(module);
@@ -177,6 +178,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
 static int clear(PyObject *module)
 {
     struct core_state *state = PyModule_GetState(module);
+    core_clear_kernels(state);
     Py_CLEAR(state->bench_type);
     Py_CLEAR(state->verdict_type);
     Py_CLEAR(state->layers);

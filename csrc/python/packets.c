@@ -117,7 +117,7 @@ static int take_packet(PyObject *module, const struct core_signature *signature,
         core_take_bytes(values[0], &packet->bytes) < 0) {
         return -1;
     }
-    packet->kernel = core_active_kernel(module);
+    packet->kernel = core_quick_kernel(module);
     if (packet->kernel == NULL ||
         core_get_span(values[1], NULL, packet->bytes.size, &packet->offset, &packet->length) < 0) {
         core_release_bytes(&packet->bytes);

@@ -16,9 +16,16 @@
  */
 #define CORE_GIL_RELEASE_BYTES 65536
 
+struct core_named_kernel {
+    PyObject *name;
+    const struct cksum_kernel *kernel;
+};
+
 /* What a file gets by PyModule_GetState(module). */
 struct core_state {
     _Atomic(const struct cksum_kernel *) active; /* what raw_cksum uses; NULL until the first sum */
+    struct core_named_kernel *usable; /* the kernels that sum here, by their interned names; no more is made of them */
+    size_t n_usable;
     PyTypeObject *bench_type;
     PyTypeObject *verdict_type; /* fastcksum.packets.Verdict, once that is imported */
     PyObject *layers;           /* the words of verdicts, as tuples */
@@ -34,6 +41,9 @@ struct core_state {
 
 /* Fills view with the bytes of a C-contiguous object. 0, or -1 with TypeError or BufferError set. */
 CKSUM_HIDDEN int core_get_buffer(PyObject *object, Py_buffer *view);
+
+/* -1; behind PyObject_GetBuffer's exception, which it replaces by BufferError where the object is not contiguous. */
+CKSUM_HIDDEN int core_refuse_buffer(PyObject *object, Py_buffer *view);
 
 /* An integer in 0..limit by __index__. 0, or -1 with TypeError set, or ValueError naming what, value and limit. */
 CKSUM_HIDDEN int core_get_size(PyObject *object, const char *what, size_t limit, const char *limit_note, size_t *value);
@@ -82,6 +92,10 @@ CKSUM_HIDDEN const struct cksum_kernel *core_choose_kernel(PyObject *module, PyO
 
 /* The kernel for callers who name none: FASTCKSUM_KERNEL or the best. NULL with ValueError set for a bad name. */
 CKSUM_HIDDEN const struct cksum_kernel *core_active_kernel(PyObject *module);
+
+/* Fills state->usable, and empties it. 0, or -1 with MemoryError set. */
+CKSUM_HIDDEN int core_add_kernels(PyObject *module);
+CKSUM_HIDDEN void core_clear_kernels(struct core_state *state);
 
 /* The names of these CKSUM_CPU_* bits as a tuple of str. NULL with an exception set. */
 CKSUM_HIDDEN PyObject *core_feature_names(uint32_t features);

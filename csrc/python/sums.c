@@ -13,24 +13,23 @@ struct options {
 static PyObject **place_of(const struct core_state *state, const char *function, bool takes_kernel, PyObject *name,
                            struct options *options)
 {
-    const struct {
-        PyObject *name;
-        PyObject **place;
-    } known[] = {
-        {state->name_offset, &options->offset},
-        {state->name_length, &options->length},
-        {state->name_kernel, &options->kernel},
-    };
-    const size_t n_known = takes_kernel ? 3 : 2;
-    for (size_t i = 0; i < n_known; i++) {
-        if (name == known[i].name) { /* interned, as all names in a program's text are */
-            return known[i].place;
-        }
+    if (name == state->name_offset) { /* interned, as the names in a program's text are */
+        return &options->offset;
     }
-    for (size_t i = 0; i < n_known; i++) {
-        if (PyUnicode_Compare(name, known[i].name) == 0) {
-            return known[i].place;
-        }
+    if (name == state->name_length) {
+        return &options->length;
+    }
+    if (takes_kernel && name == state->name_kernel) {
+        return &options->kernel;
+    }
+    if (PyUnicode_Compare(name, state->name_offset) == 0) {
+        return &options->offset;
+    }
+    if (PyUnicode_Compare(name, state->name_length) == 0) {
+        return &options->length;
+    }
+    if (takes_kernel && PyUnicode_Compare(name, state->name_kernel) == 0) {
+        return &options->kernel;
     }
     PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %s", function, name,
                  takes_kernel ? "offset, length and kernel" : "offset and length");
@@ -71,7 +70,8 @@ static int sum_span(PyObject *module, const unsigned char *buf, size_t size, con
         core_get_span(options->offset, options->length, size, &offset, &length) < 0) {
         return -1;
     }
-    const struct cksum_kernel *kernel = core_choose_kernel(module, options->kernel, &keep);
+    const struct cksum_kernel *kernel =
+        options->kernel == NULL ? core_quick_kernel(module) : core_choose_kernel(module, options->kernel, &keep);
     if (kernel != NULL) {
         *sum = core_sum_bytes(kernel, buf + offset, length, (uint32_t)initial);
     }
@@ -79,15 +79,38 @@ static int sum_span(PyObject *module, const unsigned char *buf, size_t size, con
     return kernel == NULL ? -1 : 0;
 }
 
-/* All but the shortest path below, which it is kept apart from. */
+/* The sum of a whole buffer, without options. 0, or -1 with an exception set. */
+static __attribute__((noinline)) int sum_buffer(PyObject *module, PyObject *object, uint16_t *sum)
+{
+    struct core_bytes bytes;
+    const struct cksum_kernel *kernel = core_quick_kernel(module);
+    if (kernel == NULL) {
+        return -1;
+    }
+#if !defined(Py_GIL_DISABLED)
+    if (PyByteArray_CheckExact(object) && PyByteArray_GET_SIZE(object) < CORE_GIL_RELEASE_BYTES) {
+        /* Not exported: with the GIL held, nobody can resize it meanwhile. */
+        *sum = core_sum_bytes(kernel, (const unsigned char *)PyByteArray_AS_STRING(object),
+                              (size_t)PyByteArray_GET_SIZE(object), 0);
+        return 0;
+    }
+#endif
+    if (core_take_bytes(object, &bytes) < 0) {
+        return -1;
+    }
+    *sum = core_sum_bytes(kernel, bytes.buf, bytes.size, 0);
+    core_release_bytes(&bytes);
+    return 0;
+}
+
+/* All but the shortest paths below, which it is kept apart from. */
 static __attribute__((noinline)) int sum_arguments(PyObject *module, const char *function, bool takes_kernel,
                                                    PyObject *const *args, Py_ssize_t nargs, PyObject *names,
                                                    uint16_t *sum)
 {
     struct options options = {0};
     struct core_bytes bytes;
-    if ((nargs != 1 || names != NULL) &&
-        take_options(module, function, takes_kernel, args, nargs, names, &options) < 0) {
+    if (take_options(module, function, takes_kernel, args, nargs, names, &options) < 0) {
         return -1;
     }
     if (core_take_bytes(args[0], &bytes) < 0) {
@@ -103,13 +126,16 @@ CKSUM_INLINE int sum_call(PyObject *module, const char *function, bool takes_ker
                           Py_ssize_t nargs, PyObject *names, uint16_t *sum)
 {
     if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
-        const struct cksum_kernel *kernel = core_active_kernel(module);
+        const struct cksum_kernel *kernel = core_quick_kernel(module);
         if (CKSUM_UNLIKELY(kernel == NULL)) {
             return -1;
         }
         *sum = core_sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]),
                               (size_t)PyBytes_GET_SIZE(args[0]), 0);
         return 0;
+    }
+    if (nargs == 1 && names == NULL) {
+        return sum_buffer(module, args[0], sum);
     }
     return sum_arguments(module, function, takes_kernel, args, nargs, names, sum);
 }
