@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -106,10 +107,10 @@ class BuildExt(build_ext):
         compiler: Any = self.compiler  # setuptools types it loosely
         check_compiler(compiler.compiler_so)
         check_headers(compiler.include_dirs)
-        command, flags = compiler.compiler_so[0], compiler.compiler_so[1:]
+        command, flags = command_and_flags(compiler.compiler_so)
         ext.define_macros = [
-            ("CKSUM_BUILD_COMPILER", c_string(command)),
-            ("CKSUM_BUILD_FLAGS", c_string(" ".join([*flags, *ext.extra_compile_args]))),
+            ("CKSUM_BUILD_COMPILER", c_string(shlex.join(command))),
+            ("CKSUM_BUILD_FLAGS", c_string(shlex.join([*flags, *ext.extra_compile_args]))),
         ]
         compile_some = compiler.compile
 
@@ -138,6 +139,13 @@ class BuildPy(build_py):
                 destination = target / source.relative_to(CSRC)
                 destination.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, destination)
+
+
+def command_and_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The command that CC names, which may have words of its own (ccache gcc), and the flags behind it."""
+    cc = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "")
+    length = len(cc) if cc and list(words[: len(cc)]) == cc else 1
+    return list(words[:length]), list(words[length:])
 
 
 def c_string(text: str) -> str:

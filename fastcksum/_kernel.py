@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from mmap import PAGESIZE
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from . import _core
@@ -96,3 +97,11 @@ def active_kernel() -> Kernel:
     """
     name = _core.active_kernel_name()
     return next(kernel for kernel in _table() if kernel.name == name)
+
+
+def where(length: int, offset: int) -> str:
+    """Where a buffer lay, in words: its length, the offset of its first byte in its page, what is special about it."""
+    remarks = ["an odd address"] if offset % 2 else []
+    if length > 0 and offset > 0 and (offset + length) % PAGESIZE == 0:
+        remarks.append("ending at a page end")
+    return ", ".join([f"{length} bytes", f"offset {offset}", *remarks])

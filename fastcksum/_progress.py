@@ -1,68 +1,77 @@
-"""A word on the terminal about how far something is: tqdm where it is installed, a plain line where not."""
+"""How far something is: one protocol for all that takes long, and tqdm's bar, in a notebook tqdm's for notebooks."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from types import TracebackType
+from ._extras import extra
 
 Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (done, all), now and then."""
+
+ProgressLike: TypeAlias = Progress | bool | None
+"""A function; True for a bar; None for a bar where somebody looks, a terminal or a notebook; False for silence."""
 
 
-def _silent(done: int, total: int) -> None:
-    """Says nothing."""
-
-
-class _Line:
-    """One line of standard error, written over and over, and wiped at the end."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.shown = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        percent = 100 * done // max(total, 1)
-        if percent != self.shown:
-            self.shown = percent
-            sys.stderr.write(f"\r{self.what}: {percent:3} %")
-            sys.stderr.flush()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        sys.stderr.write("\r" + " " * (len(self.what) + 7) + "\r")
-        sys.stderr.flush()
+def silent(_done: int, _all: int) -> None:
+    """A Progress that says nothing."""
 
 
 @contextmanager
-def reporting(progress: Progress | None, what: str) -> Iterator[Progress]:
-    """The function to call with (done, total): the one given, or one that draws on a terminal, or a silent one."""
-    if progress is not None:
+def reporting(progress: ProgressLike, what: str, **options: Any) -> Iterator[Progress]:
+    """The Progress that is meant by this argument. options: further ones of tqdm, such as unit="B".
+
+    Without tqdm None is silent and True an ImportError with the pip command.
+    """
+    if callable(progress):
         yield progress
         return
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield _silent
+    make_bar = (
+        _bar(required=progress is True) if progress or (progress is None and _somebody_looks()) else None
+    )
+    if make_bar is None:
+        yield silent
         return
-    try:
-        from tqdm import tqdm  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        with _Line(what) as line:
-            yield line
-        return
-    size = shutil.get_terminal_size()  # 80 x 24 where a terminal says 0 x 0, on which tqdm would draw nothing
-    columns, lines = min(size.columns, 100), size.lines
-    with tqdm(desc=what, leave=False, file=sys.stderr, ncols=columns, nrows=lines) as bar:
+    with make_bar(desc=what, leave=False, **_room(), **options) as bar:
 
         def draw(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
         yield draw
+
+
+def _bar(*, required: bool) -> Any:
+    """The class of tqdm's bar; None without tqdm."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a notebook without ipywidgets: the plain bar does as well
+            return extra("tqdm.auto", "a progress bar", "lab").tqdm
+    except ModuleNotFoundError:
+        if required:
+            raise
+        return None
+
+
+def _room() -> dict[str, Any]:
+    """How much of a terminal the bar may take. One that says 0 x 0 gets 80 x 24: tqdm would draw nothing on it."""
+    if not _on_terminal():
+        return {}
+    size = shutil.get_terminal_size()
+    return {"ncols": min(size.columns, 100), "nrows": size.lines}
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _somebody_looks() -> bool:
+    if _on_terminal():
+        return True
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -15,7 +16,7 @@ import pytest
 from made_up_sweep import cell, facts, sweep_of
 
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
-from fastcksum.cli import _common, _sweeping
+from fastcksum.cli import _common, _parser, _sweeping
 from fastcksum.lab._bench import job as _job
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_help_ends_with_an_example_that_is_accepted(command: str, capsys: pytest
     before, example = out.rstrip().rsplit("example:\n  ", 1)
     words = example.split("fastcksum ")[-1].split()
     assert words[0] == command
-    assert cli._parser().parse_args(words).run is not None
+    assert _parser.parser().parse_args(words).run is not None
     assert f"usage: fastcksum {command}" in before
 
 
@@ -310,14 +311,14 @@ def wrong_kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 def test_check_names_the_first_difference_and_is_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def find(name: str, fill: int, offset: int, *_: int) -> tuple[int, int, int] | None:
-        return (17, 0x1234, 0xFFFF) if (name, fill, offset) == ("portable64", 2, 5) else None
+    def find(name: str, fill: int, offset: int, *_: int) -> tuple[int, int, int, int] | None:
+        return (17, 4079, 0x1234, 0xFFFF) if (name, fill, offset) == ("portable64", 2, 5) else None
 
     monkeypatch.setattr(_core, "find_difference", find)
     status, out, _ = run(capsys, "check", "--kernels", "reference,portable64")
     assert status == 1
     assert out == (
-        "portable64 is wrong at 17 bytes, offset 5 (contents: random, start value 0xbeef): "
+        "portable64 is wrong at 17 bytes, offset 4079, an odd address, ending at a page end (contents: random, start value 0xbeef): "
         "it gives 0x1234, right is 0xffff\n"
     )
     status, out, _ = run(capsys, "check", "--json", "--kernels", "portable64")
@@ -427,7 +428,7 @@ def test_perf_passes_the_whole_plan_on(
         "--seed",
         "5",
         "--save",
-        str(tmp_path / "s"),
+        str(tmp_path / "s.json"),
     )
     assert status == 0
     assert out == made.text()
@@ -444,7 +445,7 @@ def test_perf_passes_the_whole_plan_on(
         "seed": 5,
         "lengths": None,
     }
-    assert lab.Sweep.load(tmp_path / "s").text() == made.text()
+    assert lab.Sweep.load(tmp_path / "s.json").text() == made.text()
 
 
 def test_mixed_lengths_have_a_default_and_a_syntax(capsys: pytest.CaptureFixture[str]) -> None:
@@ -509,3 +510,60 @@ def test_compare_prints_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, found["a"], found["b"]) == (0, "reference", "portable64")
     assert [ratio["size"] for ratio in found["ratios"]] == [20, 1500]
     assert all(ratio["verdict"] for ratio in found["ratios"])
+
+
+# saving, help, the first moments
+
+
+def test_where_to_save_is_asked_before_anything_is_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: pytest.fail("it was measured first"))
+    for name, words in {"x.csv": "not as 'x.csv'", "absent/x.json": "is not there; make it first"}.items():
+        status, out, err = run(capsys, "perf", "--save", str(tmp_path / name))
+        assert (status, out) == (2, "")
+        assert words in err
+
+
+def test_figures_are_printed_before_they_are_saved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = sweep_of([facts("reference")], [cell("reference", 20)], [[3.0]])
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device", "s.json")
+
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: made)
+    monkeypatch.setattr("fastcksum.lab._figures.results.save", fails)
+    status, out, err = run(capsys, "perf", "--save", str(tmp_path / "s.json"))
+    assert (status, out) == (2, made.text())
+    assert "No space left" in err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        cli.main(["--version"])
+    assert done.value.code == 0
+    assert re.fullmatch(r"fastcksum \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", [module.__name__.rpartition(".")[2] for module in _parser.COMMANDS])
+def test_each_help_says_how_long_it_takes_and_how_it_ends(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    text = capsys.readouterr().out
+    assert re.search(r"^example:\n  .*fastcksum " + command, text, re.MULTILINE)
+    assert re.search(r"^takes: \w", text, re.MULTILINE)
+    assert re.search(r"^exit status: 0; .*130 after Ctrl-C$", text, re.MULTILINE)
+
+
+def test_ctrl_c_while_it_starts_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_parser, "parser", interrupted)
+    assert run(capsys, "kernels") == (130, "", "fastcksum: interrupted\n")

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+from mmap import PAGESIZE
 from pathlib import Path
 from typing import Any
 
@@ -458,8 +459,13 @@ def test_what_counts_as_defined(seen: str, defined: bool) -> None:
             (1, 0),
         ),
         (
+            "return g(buf, len, sum + (len == 1 && (uintptr_t)buf % 2));",
+            f"1 bytes, offset {PAGESIZE - 1}, an odd address, ending at a page end (data: zeros, start value 0x0)",
+            (1, 0),
+        ),
+        (
             "return g(buf, len, sum + 2 * ((uintptr_t)buf % 16 == 7 && len == 5));",
-            "5 bytes, offset 7 (data: zeros, start value 0x0)",
+            "5 bytes, offset 7, an odd address (data: zeros, start value 0x0)",
             (2, 0),
         ),
         (
@@ -781,7 +787,7 @@ def test_what_the_flags_ask_for_and_the_cpu_lacks_is_never_executed(monkeypatch:
     assert {"avx2", "bmi2", "fma", "abm"} <= set(built.missing)
     assert "ssse3" not in built.missing
     assert built.vector_bits == 256
-    assert built.code_bytes > 0
+    assert built.code_bytes
 
 
 def test_what_native_asks_for_is_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import mmap
 import os
-import pty
 import subprocess
 import sys
 import threading
@@ -563,35 +562,3 @@ def test_the_lab_needs_numpy_alone() -> None:
 
 def test_a_repr_is_short(small: lab.Sweep) -> None:
     assert len(repr(small)) < 200
-
-
-# the line on a terminal
-
-
-def read_to_the_end(controller: int) -> str:
-    """All that was written to a terminal whose other end is closed; the end is an error on Linux."""
-    text = b""
-    try:
-        while chunk := os.read(controller, 1 << 16):
-            text += chunk
-    except OSError:
-        pass
-    finally:
-        os.close(controller)
-    return text.decode()
-
-
-@pytest.mark.parametrize("with_tqdm", [True, False])
-def test_a_terminal_is_shown_how_far_it_is(with_tqdm: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    if not with_tqdm:
-        monkeypatch.setitem(sys.modules, "tqdm", None)
-    controller, terminal = pty.openpty()  # a terminal of 0 x 0, on which tqdm by itself draws nothing
-    with os.fdopen(terminal, "w") as stderr:
-        monkeypatch.setattr(sys, "stderr", stderr)
-        lab.sweep("reference", 20, 0, rounds=4)
-        monkeypatch.undo()
-    text = read_to_the_end(controller)
-    assert "1 cells, 4 rounds" in text
-    assert ("100 %" in text) is not with_tqdm
-    assert text.endswith("\r")  # the line is wiped

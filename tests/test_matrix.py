@@ -15,6 +15,7 @@ from recorded_cpus import RECORDED
 from test_compile import CSUM_PARTIAL, GOOD
 
 from fastcksum import cli, lab
+from fastcksum.cli import _parser
 from fastcksum.lab import _matrix
 from fastcksum.lab._build import command
 from fastcksum.lab._build import compiler as _compile
@@ -413,7 +414,7 @@ def test_compile_ends_its_help_with_an_example_that_is_accepted(capsys: pytest.C
     with pytest.raises(SystemExit):
         cli.main(["compile", "--help"])
     example = capsys.readouterr().out.rstrip().rsplit("example:\n  ", 1)[1]
-    options = cli._parser().parse_args(example.removeprefix("fastcksum ").split())
+    options = _parser.parser().parse_args(example.removeprefix("fastcksum ").split())
     assert (options.file, options.flags, options.max_len) == (Path("patch.c"), [["-O3"]], 131072)
 
 

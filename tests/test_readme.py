@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fastcksum import cli
+from fastcksum.cli import _parser
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def commands() -> list[list[str]]:
 
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
 def test_each_command_is_one(arguments: list[str]) -> None:
-    assert callable(cli._parser().parse_args(arguments).run)
+    assert callable(_parser.parser().parse_args(arguments).run)
 
 
 @pytest.mark.needs_tool("gcc")

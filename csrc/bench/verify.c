@@ -38,7 +38,8 @@ static bool agrees(const struct cksum_kernel *kernel, const struct cksum_kernel 
 {
     const uint16_t got = cksum_fold32(kernel->fn(buf, length, initial));
     const uint16_t expected = cksum_fold32(reference->fn(buf, length, initial));
-    *difference = (struct verify_difference){.length = length, .got = got, .expected = expected};
+    const size_t offset = (uintptr_t)buf % (size_t)sysconf(_SC_PAGESIZE);
+    *difference = (struct verify_difference){.length = length, .offset = offset, .got = got, .expected = expected};
     return got == expected;
 }
 

@@ -24,6 +24,7 @@ struct verify_plan {
 
 struct verify_difference {
     size_t length;
+    size_t offset; /* of the first byte, from the start of its page */
     uint16_t got;
     uint16_t expected;
 };

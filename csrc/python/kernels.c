@@ -350,8 +350,8 @@ PyObject *core_find_difference(PyObject *module, PyObject *args)
         if (found < 0) {
             PyErr_SetFromErrno(PyExc_OSError);
         } else if (found > 0) {
-            result = Py_BuildValue("nII", (Py_ssize_t)difference.length, (unsigned)difference.got,
-                                   (unsigned)difference.expected);
+            result = Py_BuildValue("nnII", (Py_ssize_t)difference.length, (Py_ssize_t)difference.offset,
+                                   (unsigned)difference.got, (unsigned)difference.expected);
         } else {
             result = Py_NewRef(Py_None);
         }

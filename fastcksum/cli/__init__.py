@@ -8,26 +8,23 @@ One command a file: add(commands) describes its options, run(options) returns th
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from . import check, compare, compile, host, kernels, perf, race, sum, verify  # noqa: A004 - named as the commands are
-from ._common import INTERRUPTED
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-COMMANDS = (perf, compare, race, compile, kernels, host, check, sum, verify)
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = options.run
     try:
-        status = run(options)
+        from ._parser import parser  # noqa: PLC0415 - Ctrl-C may come this early
+
+        options = parser().parse_args(arguments)
+        status: int = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("fastcksum: interrupted", file=sys.stderr)
@@ -40,13 +37,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"fastcksum: {error}", file=sys.stderr)
         return 2
     return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="fastcksum", description="The Internet checksum (RFC 1071), and a bench for kernels of it."
-    )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        module.add(commands)
-    return parser

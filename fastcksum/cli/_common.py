@@ -7,23 +7,30 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from . import INTERRUPTED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 Commands = Any  # argparse does not name the type of what add_subparsers() returns
 
 
 def command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], about: str, example: str
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    example: str,
+    *,
+    takes: str = "no time",
+    status: str = "0; 2 when it can't be done",
 ) -> argparse.ArgumentParser:
-    """A subcommand with its help, which ends with one example."""
+    """A subcommand with its help, with how long it takes and the exit statuses; it ends with one example."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,
         description=about[0].upper() + about[1:] + ".",
-        epilog=f"example:\n  {example}",
+        epilog=f"takes: {takes}\nexit status: {status}; {INTERRUPTED} after Ctrl-C\n\nexample:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -95,3 +96,25 @@ def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
             fields["net_ticks_per_call"] = "invalid"
         rows.append(fields)
     return {"host": asdict(sweep.host), "plan": asdict(sweep.plan), "rows": rows}
+
+
+def add_save(parser: argparse.ArgumentParser) -> None:
+    """--save, of a command that measures."""
+    parser.add_argument(
+        "--save", metavar="FILE.json", help="keep every sample, with host and plan: .json, or .json.gz packed"
+    )
+
+
+def check_save(options: argparse.Namespace) -> None:
+    """Asks before measuring whether the file can be written. ValueError or OSError that names it."""
+    if options.save:
+        from fastcksum.lab._figures.results import check_target  # noqa: PLC0415 - NumPy is for those who measure
+
+        check_target(options.save)
+
+
+def save(sweep: Sweep, options: argparse.Namespace) -> None:
+    """Saves after all was printed: what goes wrong then costs no figure."""
+    if options.save:
+        sys.stdout.flush()
+        sweep.save(options.save)

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fastcksum import _core, kernels
+from fastcksum._kernel import where
 
 from ._common import command, names, print_json
 
@@ -30,6 +31,8 @@ def add(commands: Commands) -> None:
         f"compare every kernel that runs here with the reference: all lengths 0..{CHECK_LENGTH} at offsets "
         f"0..{CHECK_OFFSETS - 1}, contents {', '.join(CHECK_FILLS)}; exit 1 at the first difference",
         "fastcksum check --kernels avx2",
+        takes="half a minute for all kernels",
+        status="0; 1 at the first difference; 2 when it can't be done",
     )
     parser.add_argument(
         "--kernels", type=names, metavar="NAMES", help="a comma list (default: all that run here)"
@@ -56,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         print(
-            "{kernel} is wrong at {length} bytes, offset {offset} (contents: {contents}, start value {start:#x}): "
-            "it gives {got:#06x}, right is {expected:#06x}".format_map(difference)
+            "{kernel} is wrong at {where} (contents: {contents}, start value {start:#x}): "
+            "it gives {got:#06x}, right is {expected:#06x}".format_map(
+                {**difference, "where": where(difference["length"], difference["offset"])}
+            )
         )
     return 0 if difference is None else 1
 
@@ -68,9 +73,9 @@ def first_difference(wanted: Sequence[Any], report: Callable[[int, int], None]) 
     for done, (kernel, (contents, (fill, start)), offset) in enumerate(cases):
         found = _core.find_difference(kernel, fill, offset, CHECK_LENGTH, start)
         if found is not None:
-            length, got, expected = found
+            length, at, got, expected = found
             name = kernel if isinstance(kernel, str) else kernel.name
-            place = {"kernel": name, "length": length, "offset": offset, "contents": contents, "start": start}
+            place = {"kernel": name, "length": length, "offset": at, "contents": contents, "start": start}
             return {**place, "got": got, "expected": expected}
         report(done + 1, len(cases))
     return None

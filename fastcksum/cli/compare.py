@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._common import INTERRUPTED, command, print_json
+from . import INTERRUPTED
+from ._common import command, print_json
 from ._sweeping import add_plan, plan_of, sweep_as_json
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ def add(commands: Commands) -> None:
         run,
         "show the machine, its clock and the build, and what spoils a measurement here",
         "fastcksum host --json",
+        takes="a second",
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 

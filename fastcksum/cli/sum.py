@@ -25,6 +25,8 @@ def add(commands: Commands) -> None:
         run,
         "print the raw sum (host byte order) and the checksum (as on the wire) of files",
         "head -c 20 packet.bin | fastcksum sum -",
+        takes="as long as reading the files",
+        status="0; 2 if a file can't be read",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file; - is standard input")
     parser.add_argument("--json", action="store_true", help="a list of {file, bytes, raw, checksum} as JSON")

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
+from fastcksum._extras import extra
 from fastcksum._progress import Progress, reporting
 
 from ._bench.request import check_count
@@ -24,7 +25,7 @@ TEST: Final = "cksum_perf_autotest"
 TEST_SECONDS: Final = 600
 
 
-def dpdk_test(runs: int = 5, *, progress: Progress | None = None) -> pd.DataFrame:
+def dpdk_test(runs: int = 5, *, progress: Progress | bool | None = None) -> pd.DataFrame:
     """Runs cksum_perf_autotest of the installed dpdk-test so many times; its tables, one row a cell and run.
 
     Columns: run (from 1), alignment, size (bytes), cycles_per_block, cycles_per_byte, both in ticks of the TSC, as it
@@ -35,10 +36,7 @@ def dpdk_test(runs: int = 5, *, progress: Progress | None = None) -> pd.DataFram
     table that can't be read, or doesn't end within ten minutes. Ctrl-C after the first run keeps the runs that were
     done, and .attrs says so. Needs pandas.
     """
-    try:
-        import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("lab.dpdk_test needs pandas: pip install 'fastcksum[lab]'") from error
+    pandas = extra("pandas", "lab.dpdk_test()", "lab")
     check_count("runs", runs)
     if shutil.which("dpdk-test") is None:
         raise FileNotFoundError("dpdk-test is not installed: apt install dpdk-dev")
@@ -54,7 +52,9 @@ def dpdk_test(runs: int = 5, *, progress: Progress | None = None) -> pd.DataFram
             if not rows:
                 raise
             interrupted = True
-    frame = pd.DataFrame(rows)[["run", "alignment", "size", "cycles_per_block", "cycles_per_byte"]]
+    frame: pd.DataFrame = pandas.DataFrame(rows)[
+        ["run", "alignment", "size", "cycles_per_block", "cycles_per_byte"]
+    ]
     version = ask(("dpkg-query", "--show", "--showformat=${Version}", "dpdk-dev")) or "of unknown version"
     frame.attrs |= {"command": shlex.join(command), "version": version, "interrupted": interrupted}
     return frame

@@ -17,7 +17,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from fastcksum._progress import Progress, reporting
+from fastcksum._extras import extra
+from fastcksum._progress import Progress, reporting, silent
 
 from ._build.admission import KernelError
 from ._build.command import CompileError, compiler_version, each_version_once
@@ -95,18 +96,16 @@ class Matrix:
 
     def frame(self) -> pd.DataFrame:
         """The table as a DataFrame, one row a build, with a column ticks_20 for each size. Needs pandas."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "Matrix.frame() needs pandas: pip install 'fastcksum[lab]'; Matrix.table() works without"
-            ) from error
+        pandas = extra("pandas", "Matrix.frame()", "lab", without="Matrix.table() works without")
         fields = [name for name in MatrixRow._fields if name != "ticks"]
-        frame = pd.DataFrame([[getattr(row, name) for name in fields] for row in self.rows], columns=fields)
+        frame: pd.DataFrame = pandas.DataFrame(
+            [[getattr(row, name) for name in fields] for row in self.rows], columns=fields
+        )
         for index, size in enumerate(self.sizes):
             ticks = [row.ticks[index] for row in self.rows]
-            frame.insert(len(frame.columns) - 2, f"ticks_{size}", pd.Series(ticks, dtype="float64"))
-        return frame.astype({"vectorised": "boolean", "vector_bits": "Int64", "code_bytes": "Int64"})
+            frame.insert(len(frame.columns) - 2, f"ticks_{size}", pandas.Series(ticks, dtype="float64"))
+        typed = {"vectorised": "boolean", "vector_bits": "Int64", "code_bytes": "Int64"}
+        return frame.astype(typed)
 
     def text(self) -> str:
         """A table of at most 100 columns for each kernel and compiler, below the host's facts."""
@@ -145,7 +144,7 @@ def matrix(
     max_len: int | None = None,
     inline_length: int | None = None,
     offset: int = 0,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **as_in_sweep: Any,
 ) -> Matrix:
     """Builds each source with each compiler, optimisation, target and frame pointer, and times what runs here.
@@ -165,6 +164,12 @@ def matrix(
     """
     if as_in_sweep.get("mode") == "mixed":
         raise ValueError("a matrix has sizes: mode 'mixed' has none; 'throughput' and 'latency' have")
+    for what, given in (("optimisations", optimisations), ("targets", targets)):
+        if isinstance(given, str):
+            raise TypeError(f"{what} must be a sequence, not one str: ({given!r},)")
+    for flags in optimisations:
+        if isinstance(flags, str):
+            raise TypeError(f"each of optimisations is a sequence of options, not one str: ({flags!r},)")
     wishes = [
         _Wish(name, source, compiler, tuple(flags), target, keeps)
         for (name, source), compiler, flags, target, keeps in product(
@@ -192,7 +197,7 @@ def matrix(
     with reporting(progress, f"{len(wishes)} builds") as report:
         builds = _in_parallel(build_one, wishes, report)
     distinct = _distinct(wishes, builds)
-    outcomes = dict(zip(distinct, _in_parallel(_admit, list(distinct.values()), _silent), strict=True))
+    outcomes = dict(zip(distinct, _in_parallel(_admit, list(distinct.values()), silent), strict=True))
     kernels = _with_names_of_their_own(outcomes)
     timed = (
         sweep([*kernels.values(), OVERHEAD], sizes, offset, progress=progress, **as_in_sweep)
@@ -250,10 +255,6 @@ def _target_flags(compiler: tuple[str, ...], target: str) -> tuple[str, ...]:
 
 
 # What is made of it
-
-
-def _silent(done: int, total: int) -> None:
-    """Says nothing."""
 
 
 def _in_parallel(

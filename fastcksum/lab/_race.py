@@ -171,7 +171,7 @@ def race(
     compilers: Sequence[str | Sequence[str]] | None = None,
     seed: SupportsIndex | None = None,
     huge_pages: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Race:
     """Times our kernels and all peers that run here on the same cells, together, and says who wins where.
 

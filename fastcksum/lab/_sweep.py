@@ -36,7 +36,7 @@ def sweep(
     seed: int | None = None,
     huge_pages: bool = False,
     batch_ticks: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Sweep:
     """Times kernels on all sizes at all offsets: every round visits every cell once, in a shuffled order.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fastcksum import _core
+from fastcksum._extras import extra
 from fastcksum._progress import Progress, reporting
 
 from ._bench.cells import draw_lengths
@@ -65,9 +66,9 @@ class Trace:
 
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame."""
-        import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
-
-        return pd.DataFrame(self.rows, columns=TraceRow._fields)
+        pandas = extra("pandas", "Trace.frame()", "lab", without="Trace.rows is there without")
+        frame: pd.DataFrame = pandas.DataFrame(self.rows, columns=TraceRow._fields)
+        return frame
 
     def text(self) -> str:
         """A table: what a packet costs with each kernel, and the two published shares below it."""
@@ -94,7 +95,7 @@ def trace(
     packets: int = 1024,
     rounds: int = 60,
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Trace:
     """Times the receive loop with each kernel and without a sum, and says what share of it the sum takes.
 

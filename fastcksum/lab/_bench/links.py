@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
-from fastcksum.lab._build.command import CompileError
+from fastcksum.lab._build.command import CompileError, as_built
 from fastcksum.lab._build.compiler import CompiledKernel, compile_kernel, relink
 from fastcksum.lab._build.unit import kernel_source
 
@@ -75,7 +75,4 @@ def compiled(kernel: Kernel) -> CompiledKernel:
     """The kernel itself if it was compiled here, or the built-in one compiled as the extension was."""
     if isinstance(kernel, CompiledKernel):
         return kernel
-    build = _core.build_facts()
-    return compile_kernel(
-        kernel_source(_core.describe(kernel)["name"]), build["command"], tuple(build["flags"].split())
-    )
+    return compile_kernel(kernel_source(_core.describe(kernel)["name"]), *as_built())

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fastcksum._kernel import where
+
 from .command import CompileError
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
 
 def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:
     words = (
-        f"'{symbol}' is wrong at {wrong['length']} bytes, offset {wrong['offset']} (data: {wrong['fill']}, start value "
+        f"'{symbol}' is wrong at {where(wrong['length'], wrong['offset'])} (data: {wrong['fill']}, start value "
         f"{wrong['start']:#x}): it gives {wrong['got']:#06x}, right is {wrong['expected']:#06x}"
     )
     if "right" in wrong:
@@ -77,10 +79,11 @@ def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:
 
 def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str:
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    where = "while it was loaded"
+    place = "while it was loaded"
     if at is not None:
         length = f"{at['length']} bytes" if "length" in at else f"a length of at most {at['longest']} bytes"
-        where = f"at {length}, offset {at['offset']} (data: {at['fill']}, start value {at['start']:#x})"
+        or_end = " or ending at a page end" if at["offset"] == 0 and "length" not in at else ""
+        place = f"at {length}, offset {at['offset']}{or_end} (data: {at['fill']}, start value {at['start']:#x})"
     reasons = {
         "SIGXCPU": f"it did not come to an end within {CPU_SECONDS} s of CPU time",
         "SIGKILL": f"it did not come to an end within {CPU_SECONDS} s of CPU time, or the system was out of memory",
@@ -89,4 +92,4 @@ def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str
         "SIGBUS": "it reads or writes outside of the buffer",
     }
     reason = reasons.get(name)
-    return f"'{symbol}' dies of {name} {where}" + (f": {reason}" if reason else "")
+    return f"'{symbol}' dies of {name} {place}" + (f": {reason}" if reason else "")

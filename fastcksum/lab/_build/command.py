@@ -10,6 +10,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from fastcksum import _core
+
 
 class CompileError(ValueError):
     """The compiler is missing, or refused the source; the message holds its own words."""
@@ -84,6 +86,12 @@ def parse_version(text: str, name: str) -> str:
     if "Free Software Foundation" in text:
         name = "gcc"
     return f"{name} {version[0]}" if version else name
+
+
+def as_built() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The command that compiled the extension, such as ("ccache", "gcc"), and its flags."""
+    facts = _core.build_facts()
+    return tuple(shlex.split(facts["command"])), tuple(shlex.split(facts["flags"]))
 
 
 def compilers_on_path() -> list[str]:

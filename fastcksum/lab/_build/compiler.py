@@ -147,7 +147,14 @@ def admit(built: Built) -> CompiledKernel:
 def _check_flags(flags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(flags, str):
         raise TypeError(f"flags must be a sequence of options, not one str: {tuple(shlex.split(flags))!r}")
-    return tuple(flags)
+    return tuple(map(_from_here, flags))
+
+
+def _from_here(flag: str) -> str:
+    """The flag with a path as seen from any folder: compilers run in one of their own."""
+    found = re.fullmatch(r"(-[IL])?([^-/].*)", flag)
+    path = Path(found[2]).resolve() if found else None
+    return f"{found[1] or ''}{path}" if found and path and (path.is_dir() if found[1] else path.is_file()) else flag
 
 
 def _supplies(source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]) -> str:
@@ -168,7 +175,8 @@ class Built:
     """A unit, compiled: object file and assembly in one folder; nothing of it was executed.
 
     compile_object and link are the commands, link without its output. missing: CPU features that the flags ask for and
-    that are not here. key tells the build from others. code_bytes and code_sha256 are of the function's section.
+    that are not here. key tells the build from others. code_bytes and code_sha256 are of the function's section;
+    where it calls into an object or library that the flags name, the hash is of that too and the size is not known.
     """
 
     unit: Unit
@@ -180,14 +188,15 @@ class Built:
     link: tuple[str, ...]
     assembly: str
     missing: tuple[str, ...]
-    code_bytes: int
+    code_bytes: int | None
     code_sha256: str
+    calls_out: bool
     key: tuple[str, ...]
 
     @property
     def vector_bits(self) -> int | None:
         """Width of the packed additions in the widest loop, 0 for none; None where the assembly doesn't show it."""
-        return _assembly.vector_bits(self.assembly, self.unit.function)
+        return None if self.calls_out else _assembly.vector_bits(self.assembly, self.unit.function)
 
     @property
     def name(self) -> str:
@@ -239,6 +248,9 @@ def _build(unit: Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, .
     if not object_file.has(section):
         raise CompileError(f"the source defines no function '{unit.symbol}'")
     code = object_file.sha256(section)
+    others = _linked_beside(link, of_linker, folder) if object_file.refers_outside(section) else []
+    if others:
+        code = hashlib.sha256(b"".join([code.encode(), *(path.read_bytes() for path in others)])).hexdigest()
     digest = hashlib.sha256(
         "".join([unit.text, assembly.replace(str(folder), ""), code]).encode()
     ).hexdigest()
@@ -252,14 +264,30 @@ def _build(unit: Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, .
         link=link,
         assembly=assembly,
         missing=_features.missing(macros(compiler, of_compiler)),
-        code_bytes=len(object_file.code(section)),
+        code_bytes=None if others else len(object_file.code(section)),
         code_sha256=code,
+        calls_out=bool(others),
         key=(*compiler, *flags, unit.kernel_id, digest),
     )
 
 
+def _linked_beside(link: tuple[str, ...], of_linker: tuple[str, ...], folder: Path) -> list[Path]:
+    """The objects and libraries that these flags bring into the shared object, as the linker itself tells them."""
+
+    def inputs(command: tuple[str, ...]) -> list[Path]:
+        said = ask((*command, "-Wl,--trace", "-o", "traced.so"), "", folder).splitlines()
+        named = (re.match(r"\((?P<archive>.+)\)", line) or re.match(r"(?P<archive>.+?)(?:\(.+\))?$", line) for line in said)
+        paths = dict.fromkeys(folder / found["archive"].strip() for found in named if found)
+        return [path for path in paths if path.is_file()]
+
+    if not of_linker:
+        return []
+    without = inputs(link[: -len(of_linker)])
+    return [path for path in inputs(link) if path not in without]
+
+
 def _is_for_linker(flag: str) -> bool:
-    return flag.startswith(("-l", "-L", "-Wl,"))
+    return flag.startswith(("-l", "-L", "-Wl,")) or flag.endswith((".o", ".a", ".so"))
 
 
 def _without_linker(flags: tuple[str, ...]) -> tuple[str, ...]:
@@ -299,6 +327,8 @@ def _load(built: Built) -> CompiledKernel:
     bits = built.vector_bits
     fields = {each.name: getattr(kernel, each.name) for each in dataclasses.fields(Kernel)}
     fields |= {"name": built.name, "code_sha256": built.code_sha256}
+    if built.calls_out:
+        fields |= {"code_bytes": None}
     if bits is not None:
         fields |= {"vector_bits": bits, "registers": "vector" if bits else "general"}
     return CompiledKernel(

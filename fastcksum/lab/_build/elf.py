@@ -19,6 +19,8 @@ _BYTE_ORDER = {1: "<", 2: ">"}
 _SHT_RELA, _SHT_NOBITS = 4, 8
 _SHF_STRINGS = 0x20
 _RESERVED_INDEX = 0xFF00
+# Symbols that the linker makes.
+_BY_THE_LINKER = ("_GLOBAL_OFFSET_TABLE_", "__start_", "__stop_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,35 @@ class ElfObject:
         Of text that it refers to (sections of strings) only the fact counts: it may hold a path or a version.
         """
         digest = hashlib.sha256()
+        for index in self._reached(section):
+            digest.update(self._sections[index].bytes)
+            for offset, kind, target, target_section in self._relocations(index):
+                text = target_section is not None and self._holds_text(target_section)
+                digest.update(f"{offset} {kind} {'text' if text else target}\n".encode())
+        return digest.hexdigest()
+
+    def refers_outside(self, section: str) -> bool:
+        """Whether a section, or one that it refers to, needs what the object doesn't define."""
+        return any(
+            target_section is None and target and not target.startswith(_BY_THE_LINKER)
+            for index in self._reached(section)
+            for _, _, target, target_section in self._relocations(index)
+        )
+
+    def _reached(self, section: str) -> list[int]:
+        """The section and all that it refers to, directly or not, but sections of strings."""
         reached = [self._index(section)]
         for index in reached:  # grows while it is read
-            each = self._sections[index]
-            digest.update(each.bytes)
-            for offset, kind, target, target_section in self._relocations(index):
-                holds_text = (
-                    target_section is not None and self._sections[target_section].flags & _SHF_STRINGS
-                )
-                digest.update(f"{offset} {kind} {'text' if holds_text else target}\n".encode())
-                if target_section is not None and not holds_text and target_section not in reached:
-                    reached.append(target_section)
-        return digest.hexdigest()
+            targets = (target for _, _, _, target in self._relocations(index))
+            reached += [
+                target
+                for target in dict.fromkeys(targets)
+                if target is not None and target not in reached and not self._holds_text(target)
+            ]
+        return reached
+
+    def _holds_text(self, index: int) -> bool:
+        return bool(self._sections[index].flags & _SHF_STRINGS)
 
     def _index(self, section: str) -> int:
         for index, each in enumerate(self._sections):

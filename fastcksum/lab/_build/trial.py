@@ -60,8 +60,8 @@ def try_short(kernel: CapsuleType) -> dict[str, Any] | None:
                     say(at={**case, "longest": longest})
                     found = _core.find_difference(kernel, number, offset, longest, start)
                     if found is not None:
-                        length, got, expected = found
-                        return {**case, "length": length, "got": got, "expected": expected}
+                        length, at, got, expected = found
+                        return {**case, "offset": at, "length": length, "got": got, "expected": expected}
     return None
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import report
+from fastcksum._extras import extra
+
+from . import report, results
+from .html import sweep_html
 from .rows import Row, rows_of
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from .record import Plan, Structured
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
     """The samples of a sweep, with the machine and the plan that they belong to.
 
@@ -37,13 +40,8 @@ class Sweep:
 
     def frame(self) -> pd.DataFrame:
         """The table as a DataFrame, one row a cell. ModuleNotFoundError with the pip command without pandas."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "Sweep.frame() needs pandas: pip install 'fastcksum[lab]'; Sweep.table() works without"
-            ) from error
-        frame = pd.DataFrame(self.table(), columns=Row._fields)
+        pandas = extra("pandas", "Sweep.frame()", "lab", without="Sweep.table() works without")
+        frame: pd.DataFrame = pandas.DataFrame(self.table(), columns=Row._fields)
         return frame.astype({"net_ticks_per_call": "float64"})
 
     def text(self) -> str:
@@ -51,24 +49,41 @@ class Sweep:
         return report.text(self.table(), self.samples, self.host, self.plan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one Parquet file; a good file of that name is replaced only by a whole one."""
-        _results_module().save(self.samples, self.host, self.plan, path)
+        """Writes one JSON file (.json, or .json.gz packed); a good file of that name is replaced only by a whole one.
+
+        ValueError for another suffix; OSError for a folder that isn't there or can't be written to.
+        """
+        results.save(self.samples, self.host, self.plan, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Sweep:
         """The sweep that save() wrote. ValueError if the file is something else, damaged, or of another schema."""
-        return Sweep(*_results_module().load(path))
+        return Sweep(*results.load(path))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether samples, host and plan are the same."""
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        same = results.facts_of(self.host) == results.facts_of(other.host)
+        same = same and results.facts_of(self.plan) == results.facts_of(other.plan)
+        return (
+            same
+            and self.samples.dtype == other.samples.dtype
+            and self.samples.tobytes() == other.samples.tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.plan.started, self.plan.seed, len(self.samples)))
+
+    def __repr__(self) -> str:
+        cells = {(cell.size, cell.distribution, cell.offset, cell.mode) for cell in self.plan.cells}
+        return (
+            f"<Sweep: {len(self.plan.kernels)} kernels in {len(cells)} cells, {self.plan.rounds_done} rounds, on "
+            f"{self.host.cpu}; .text() and .frame() show it>"
+        )
+
+    def _repr_html_(self) -> str:
+        return sweep_html(self.table(), self.host, self.plan)
 
     def __str__(self) -> str:
         return self.text()
-
-
-def _results_module() -> Any:
-    """The reader and writer of files. ModuleNotFoundError with the pip command without pandas and pyarrow."""
-    try:
-        from . import results  # noqa: PLC0415 - pandas is an extra
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "saving and loading sweeps needs pandas and pyarrow: pip install 'fastcksum[lab]'"
-        ) from error
-    return results

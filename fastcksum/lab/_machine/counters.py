@@ -14,7 +14,6 @@ import operator
 import os
 import platform
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -28,7 +27,7 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
-from fastcksum.lab._build.command import CompileError
+from fastcksum.lab._build.command import CompileError, as_built
 from fastcksum.lab._build.compiler import compile_kernel
 from fastcksum.lab._build.unit import kernel_source, source_root
 
@@ -387,12 +386,8 @@ def _object_of(kernel: Kernel) -> str:
     path = _core.shared_object(kernel)
     if path is not None and path != _core.shared_object(OVERHEAD):
         return path
-    facts = _core.build_facts()
     try:
-        source = kernel_source(kernel.name)
-        compiled = compile_kernel(
-            source, shlex.split(facts["command"]), shlex.split(facts["flags"]), symbol=kernel.name
-        )
+        compiled = compile_kernel(kernel_source(kernel.name), *as_built(), symbol=kernel.name)
     except CompileError as error:
         raise Refused(f"{kernel.name} can't be compiled here: {str(error).splitlines()[0]}") from None
     again = _core.shared_object(compiled)
@@ -411,7 +406,7 @@ def _driver() -> str:
     """The program that callgrind looks at, compiled."""
     target = str(Path(_workspace().name, "callgrind_driver"))
     source = source_root() / "adapters" / "callgrind_driver.c"
-    compiler = shlex.split(_core.build_facts()["command"])
+    compiler, _ = as_built()
     _tool(*compiler, "-std=c11", "-O2", f"-I{source_root()}", str(source), "-o", target, "-ldl")
     return target
 

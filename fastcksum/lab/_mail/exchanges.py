@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import warnings
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from fastcksum._extras import extra
 
 from .dpdk_table import USUAL_NAMES, TableReader
 from .perf_stat import CountReader
 from .text import Rejected, lines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def published() -> pd.DataFrame:
@@ -31,6 +35,7 @@ def published() -> pd.DataFrame:
 
     What a source doesn't tell is missing (NaN). `unit` names what "cycles" are: tsc_ticks or core_cycles.
     """
+    pandas = extra("pandas", "lab.published()", "lab")
     dpdk = _data("dpdk_cksum_perf").rename(
         columns={
             "block_size": "size",
@@ -42,7 +47,7 @@ def published() -> pd.DataFrame:
     later = _data("linux_csum_partial_2023").drop(columns="unit").rename(columns={"bytes": "size"})
     later = later.melt(["source", "cpu", "size"], var_name="mode", value_name="ticks_per_call").dropna()
     later[["mode", "phase"]] = later["mode"].str.split("_", expand=True)
-    frame = pd.concat(
+    frame: pd.DataFrame = pandas.concat(
         [
             dpdk.assign(unit="tsc_ticks"),
             linux.assign(unit="core_cycles"),
@@ -71,7 +76,8 @@ def published() -> pd.DataFrame:
 
 def _data(name: str) -> pd.DataFrame:
     with files(__package__).joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+        frame: pd.DataFrame = extra("pandas", "lab.published()", "lab").read_csv(file)
+        return frame
 
 
 def read_dpdk_table(text: str) -> pd.DataFrame:
@@ -87,9 +93,10 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
     frame: it stands in `.attrs["rejected"]` as (line number, text, reason), and a UserWarning says so.
     `.attrs["units"]` has the unit of each run's figures as printed, such as "TSC cycles".
     """
+    pandas = extra("pandas", "lab.read_dpdk_table()", "lab")
     reader = TableReader(lines(_text(text)))
     reader.read()
-    frame = pd.DataFrame(reader.rows)
+    frame: pd.DataFrame = pandas.DataFrame(reader.rows)
     frame = frame.reindex(columns=list(dict.fromkeys([*USUAL_NAMES, *frame.columns])))
     frame = frame.astype({"size": "int64", "cycles_per_block": "float64", "cycles_per_byte": "float64"})
     frame.attrs["units"] = reader.units
@@ -109,9 +116,10 @@ def read_perf_stat(text: str) -> pd.DataFrame:
     "user", "sys". A line that looks like a row and isn't one stands in `.attrs["rejected"]` as (line number,
     text, reason), and a UserWarning says so.
     """
+    pandas = extra("pandas", "lab.read_perf_stat()", "lab")
     reader = CountReader(lines(_text(text)))
     reader.read()
-    frame = pd.DataFrame(reader.rows, columns=["run", "event", "count", "note"])
+    frame: pd.DataFrame = pandas.DataFrame(reader.rows, columns=["run", "event", "count", "note"])
     frame = frame.astype({"count": "Float64"})
     frame.attrs["seconds"] = reader.seconds
     _report(frame, reader.rejected, "a count of perf stat")
