@@ -1,4 +1,4 @@
-"""Seven verbs: nox -s tests | lint | types | c | format | notebooks | ci. `nox` alone: lint, types, tests."""
+"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | ci. `nox` alone: lint, types, tests."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 
 
 def c_files() -> list[str]:
-    folders = (Path("csrc"), Path("tests", "c"))
+    folders = (Path("csrc"), Path("tests", "c"), Path("tests", "fuzz"))
     return sorted(str(path) for folder in folders for path in folder.rglob("*.[ch]"))
 
 
@@ -43,6 +43,21 @@ def types(session: nox.Session) -> None:
 def c(session: nox.Session, compiler: str) -> None:
     """The C tests, which need no Python, under the address and undefined-behaviour sanitizers."""
     session.run("bash", "tests/c/run.sh", compiler, external=True)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzzes every target for a minute; behind -- : other seconds, or a target of tests/fuzz and seconds."""
+    session.install("-e", ".[capture]")
+    arguments = {0: ["all", "60"], 1: ["all", *session.posargs]}.get(len(session.posargs), session.posargs)
+    session.run("bash", "tests/fuzz/run.sh", *arguments, external=True, env={"PYTHON": "python"})
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The extension under the address and undefined-behaviour sanitizers; arguments behind -- go to pytest."""
+    session.install("-e", ".[test]")
+    session.run("bash", "tests/sanitize.sh", *session.posargs, external=True, env={"PYTHON": "python"})
 
 
 @nox.session(name="format")
