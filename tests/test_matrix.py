@@ -16,13 +16,13 @@ from test_compile import CSUM_PARTIAL, GOOD
 
 from fastcksum import cli, lab
 from fastcksum.cli import _parser
-from fastcksum.lab import _matrix
+from fastcksum.lab import Matrix, MatrixRow, _matrix
 from fastcksum.lab._build import command
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import features as _features
 from fastcksum.lab._build.command import compiler_version
 from fastcksum.lab._build.ziglang import ziglang_clang
-from fastcksum.lab._matrix import Matrix, matrix
+from fastcksum.lab._matrix import matrix
 
 pytestmark = pytest.mark.needs_tool("gcc")
 
@@ -47,7 +47,7 @@ def grid() -> Matrix:
         )
 
 
-def rows(found: Matrix, **wanted: Any) -> list[_matrix.MatrixRow]:
+def rows(found: Matrix, **wanted: Any) -> list[MatrixRow]:
     return [
         row for row in found.table() if all(getattr(row, name) == value for name, value in wanted.items())
     ]
@@ -375,7 +375,7 @@ def test_compile_takes_a_limit_and_a_symbol(patch: Path, capsys: pytest.CaptureF
     patch.write_text(CSUM_PARTIAL + GOOD.replace("uint64_t total", "uint32_t total"))
     status, _, err = run(capsys, patch, "--compilers=gcc", "--flags=-O2")
     assert status == 2
-    assert "several functions that qualify: csum_partial, good; name one: symbol=" in err
+    assert "several functions that qualify: csum_partial, good; name one: --symbol NAME" in err
     assert run(capsys, patch, "--compilers=gcc", "--flags=-O2", "--symbol=good")[0] == 1
     arguments = ("--compilers=gcc", "--flags=-O2", "--symbol=good", "--max-len=131072")
     assert run(capsys, patch, *arguments)[0] == 0
@@ -426,3 +426,68 @@ def test_it_needs_no_pandas(patch: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# What it says when it is cut short, and where nothing can be built
+
+
+def test_ctrl_c_while_building_keeps_the_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds: list[_compile.Built] = []
+
+    def interrupted_at_the_third(*arguments: Any, **options: Any) -> _compile.Built:
+        if len(builds) == 2:
+            raise KeyboardInterrupt
+        builds.append(_compile.build(*arguments, **options))
+        return builds[-1]
+
+    monkeypatch.setattr(_matrix, "build", interrupted_at_the_third)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    found = matrix("dpdk_after", ["gcc"], targets=("x86-64",), frame_pointer=(None,), sizes=(20,), rounds=1)
+    assert found.interrupted
+    assert [(row.status, row.note) for row in found.rows] == [("not run", "not run: interrupted")] * 2
+    assert found.text().startswith("Interrupted:  after 2 builds\n### dpdk_after, gcc")
+
+
+def test_ctrl_c_before_the_first_build_is_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_matrix, "build", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        matrix("dpdk_after", ["gcc"])
+
+
+def test_ctrl_c_while_timing_keeps_the_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_matrix, "sweep", interrupted)
+    found = matrix("dpdk_after", ["gcc"], targets=("",), frame_pointer=(None,), sizes=(20,))
+    assert found.interrupted
+    assert {row.note for row in found.rows} == {"not run: interrupted"}
+    assert {row.vectorised for row in found.rows} == {True, False}
+
+
+def test_what_nothing_builds_is_told_before_the_others_are_tried(
+    patch: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_matrix, "matrix", lambda *_, **__: pytest.fail("all were built"))
+    patch.write_text(GOOD)
+    status, out, err = run(capsys, patch, "--symbol=no_such")
+    assert (status, out) == (2, "")
+    assert "defines no function 'no_such'" in err
+
+
+def test_the_answer_comes_first_and_the_build_of_the_package_is_not_in_it(grid: Matrix) -> None:
+    lines = grid.text().splitlines()
+    assert lines[0].startswith("### ")
+    labels = {line.partition(":")[0] for line in lines if ":" in line[:14]}
+    assert {"Columns", "Figures", "CPU"} <= labels
+    assert labels.isdisjoint({"Compiler", "Flags"})
+
+
+def test_a_notebook_is_shown_the_table(grid: Matrix) -> None:
+    html = grid._repr_html_()
+    assert html.count("<tr>") == 1 + len(grid.rows)
+    assert "TSC" in html or "ticks" in html or "ns" in html
+    assert len(repr(grid)) < 200

@@ -33,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # who read our output is gone; Python would complain once more when it flushes at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
-    except (ValueError, OSError, ImportError) as error:
+    except OSError as error:
+        named = error.filename is not None and error.filename2 is None
+        print(f"fastcksum: {f'{error.filename}: {error.strerror}' if named else error}", file=sys.stderr)
+        return 2
+    except (ValueError, ImportError) as error:
         print(f"fastcksum: {error}", file=sys.stderr)
         return 2
     return status

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from ._common import command, names, numbers, print_json
 if TYPE_CHECKING:
     import argparse
 
-    from fastcksum.lab._matrix import Matrix
+    from fastcksum.lab import Matrix
 
     from ._common import Commands
 
@@ -60,33 +62,60 @@ def run(options: argparse.Namespace) -> int:
     flags: dict[str, Any] = {"frame_pointer": (False,)}
     if options.flags:
         flags = {"optimisations": options.flags, "targets": ("",), "frame_pointer": (None,)}
-    found = matrix(
-        options.file,
-        options.compilers,
-        **flags,
-        **({"sizes": options.sizes} if options.sizes else {}),
-        symbol=options.symbol,
-        max_len=options.max_len,
-    )
+    given = {"symbol": options.symbol, "max_len": options.max_len}
+    try:
+        _try_one(options, **given)
+        sizes = {"sizes": options.sizes} if options.sizes else {}
+        found = matrix(options.file, options.compilers, **flags, **sizes, **given)
+    except ValueError as error:
+        raise ValueError(as_options(str(error))) from error
     if options.json:
         print_json(matrix_as_json(found))
     else:
-        print(found.text())
-    counts = {
-        status: sum(row.status == status for row in found.rows) for status in ("timed", "wrong", "not built")
-    }
+        print(found.text(), end="")
+    return _conclude(options, found)
+
+
+def _try_one(options: argparse.Namespace, **given: Any) -> None:
+    """Builds the file once: what no compiler takes is told before all the others are tried. CompileError."""
+    from fastcksum.lab._build.command import CompileError, compilers_on_path  # noqa: PLC0415 - as above
+    from fastcksum.lab._build.compiler import build  # noqa: PLC0415 - as above
+
+    errors = []
+    for compiler in options.compilers or compilers_on_path():
+        try:
+            build(options.file, compiler, options.flags[0] if options.flags else ("-O2",), **given)
+        except CompileError as error:
+            errors.append(error)
+        else:
+            return
+    if errors:
+        raise CompileError(f"{options.file.name} is not built: {errors[0]}")
+
+
+def _conclude(options: argparse.Namespace, found: Matrix) -> int:
+    """The last line, and the exit status."""
+    counts = Counter(row.status for row in found.rows)
     if counts["wrong"]:
         wrong = next(row for row in found.rows if row.status == "wrong")
-        print(f"{options.file.name}, {wrong.compiler} {wrong.flags}: {wrong.note}", file=sys.stderr)
+        print(
+            f"{options.file.name}, {wrong.compiler} {wrong.flags}: {as_options(wrong.note)}", file=sys.stderr
+        )
         return 1
-    if not counts["timed"]:
-        print(f"fastcksum: {options.file.name} is {found.rows[0].note}", file=sys.stderr)
-        return 2
-    if found.sweep is not None and found.sweep.plan.interrupted:
+    if found.interrupted:
+        print("fastcksum: interrupted", file=sys.stderr)
         return INTERRUPTED
+    if not counts["timed"]:
+        print(f"fastcksum: {options.file.name} is {as_options(found.rows[0].note)}", file=sys.stderr)
+        return 2
     if not options.json:
         print(f"{options.file.name}: the sums of all {counts['timed']} builds that ran are right")
     return 0
+
+
+def as_options(words: str) -> str:
+    """What the lab says of its arguments, in those of the command."""
+    return re.sub(r"\bmax_len=(\d+)", r"--max-len \1", words).replace("symbol=", "--symbol NAME")
 
 
 def matrix_as_json(found: Matrix) -> dict[str, Any]:

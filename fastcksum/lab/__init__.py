@@ -15,6 +15,7 @@ from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
 from ._compare import Comparison, Ratio, compare
 from ._dpdk_test import dpdk_test
+from ._figures.builds import Matrix, MatrixRow
 from ._figures.frames import concat
 from ._figures.record import DPDK_SIZES, IMIX, Plan
 from ._figures.result import Sweep
@@ -22,7 +23,7 @@ from ._figures.rows import Row
 from ._machine.counters import Counters, Counts, count
 from ._machine.facts import Host, host
 from ._mail.exchanges import published, read_dpdk_table, read_perf_stat
-from ._matrix import Matrix, MatrixRow, matrix
+from ._matrix import matrix
 from ._measure import Samples, measure
 from ._race import Race, race
 from ._sweep import sweep

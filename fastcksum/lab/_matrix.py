@@ -10,35 +10,30 @@ import dataclasses
 import os
 import platform
 import re
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from fastcksum._extras import extra
 from fastcksum._progress import Progress, reporting, silent
 
 from ._build.admission import KernelError
 from ._build.command import CompileError, compiler_version, each_version_once
 from ._build.compiler import Built, CompiledKernel, admit, build
 from ._build.unit import kernel_source
+from ._figures.builds import Matrix, MatrixRow, Status
 from ._figures.record import OVERHEAD
-from ._machine.facts import Host, host, labelled_lines, tick_name
+from ._machine.facts import host
 from ._sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import pandas as pd
-
     from fastcksum._kernel import Kernel
 
-    from ._figures.result import Sweep
 
 Compiler: TypeAlias = "str | Sequence[str]"
-Status: TypeAlias = Literal["timed", "not run", "not built", "wrong"]
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 
@@ -46,73 +41,11 @@ SOURCES: Final = ("dpdk_before", "dpdk_after")
 OPTIMISATIONS: Final = (("-O2",), ("-O3",), ("-O2", "-g"), ("-O3", "-flto"))
 TARGETS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "native")
 SIZES: Final = (20, 100, 1500)
-WIDTH: Final = 100
-_SIZES_A_LINE: Final = 5
 _FRAME_POINTER: Final = {
     True: ("-fno-omit-frame-pointer",),
     False: ("-fomit-frame-pointer",),
     None: (),
 }
-_FRAME_POINTER_WORDS: Final = {True: "yes", False: "no", None: "-"}
-
-
-class MatrixRow(NamedTuple):
-    """One build.
-
-    flags are those of the optimisation; target is what -march says, "" without it; frame_pointer None is as the
-    compiler likes. vectorised and vector_bits tell what
-    the compiler made of the main loop, None where its assembly doesn't show it. Builds with the same code_sha256 are the
-    same machine code, and share their figures. ticks: one a size, in units of the sweep; None where it was not timed.
-    status: "timed"; "not run", since this CPU lacks what it was built for; "not built"; "wrong" (or crashed). note: why.
-    """
-
-    kernel: str
-    compiler: str
-    flags: str
-    target: str
-    frame_pointer: bool | None
-    vectorised: bool | None
-    vector_bits: int | None
-    code_bytes: int | None
-    code_sha256: str | None
-    ticks: tuple[float | None, ...]
-    status: Status
-    note: str
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """What matrix() found. sweep holds every sample, the overhead's too; None where nothing could be timed."""
-
-    rows: tuple[MatrixRow, ...]
-    sizes: tuple[int, ...]
-    offset: int
-    sweep: Sweep | None
-    host: Host
-
-    def table(self) -> list[MatrixRow]:
-        """One MatrixRow a build."""
-        return list(self.rows)
-
-    def frame(self) -> pd.DataFrame:
-        """The table as a DataFrame, one row a build, with a column ticks_20 for each size. Needs pandas."""
-        pandas = extra("pandas", "Matrix.frame()", "lab", without="Matrix.table() works without")
-        fields = [name for name in MatrixRow._fields if name != "ticks"]
-        frame: pd.DataFrame = pandas.DataFrame(
-            [[getattr(row, name) for name in fields] for row in self.rows], columns=fields
-        )
-        for index, size in enumerate(self.sizes):
-            ticks = [row.ticks[index] for row in self.rows]
-            frame.insert(len(frame.columns) - 2, f"ticks_{size}", pandas.Series(ticks, dtype="float64"))
-        typed = {"vectorised": "boolean", "vector_bits": "Int64", "code_bytes": "Int64"}
-        return frame.astype(typed)
-
-    def text(self) -> str:
-        """A table of at most 100 columns for each kernel and compiler, below the host's facts."""
-        return "\n".join(_text_lines(self)) + "\n"
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +77,16 @@ def matrix(
     max_len: int | None = None,
     inline_length: int | None = None,
     offset: int = 0,
+    mode: str = "throughput",
+    cache: str = "hot",
+    form: str = "plain",
+    rounds: int = 60,
+    placements: int = 1,
+    processes: int = 1,
+    seed: int | None = None,
+    huge_pages: bool = False,
+    batch_ticks: int | None = None,
     progress: Progress | bool | None = None,
-    **as_in_sweep: Any,
 ) -> Matrix:
     """Builds each source with each compiler, optimisation, target and frame pointer, and times what runs here.
 
@@ -153,23 +94,18 @@ def matrix(
     max_len and inline_length go as well. compilers: names on the PATH, or commands as sequences; None: each one on the
     PATH once. optimisations: sets of flags. targets: what -march is to say, "" for nothing; None: the levels of x86-64
     and "native" (that alone on another machine). frame_pointer: kept or not; None: as the compiler likes. sizes in
-    bytes, offset from the start of a page. as_in_sweep: rounds, placements, processes, seed, form, cache and mode, but
-    not "mixed".
+    bytes, offset from the start of a page. mode ("throughput", "latency") and what follows it: as in sweep().
 
     What this CPU can't run is built and never executed; what a compiler refuses and what gives wrong sums is a row that
-    says so. progress is called with (builds done, builds), then as in sweep().
+    says so. progress is called with (builds done, builds), then as in sweep(). Ctrl-C ends it after the first build and
+    keeps the builds that were done; Matrix.interrupted says so.
 
     CompileError for a compiler that isn't there. ValueError for an unknown kernel, and where it isn't clear which
     function of a source is meant.
     """
-    if as_in_sweep.get("mode") == "mixed":
+    if mode == "mixed":
         raise ValueError("a matrix has sizes: mode 'mixed' has none; 'throughput' and 'latency' have")
-    for what, given in (("optimisations", optimisations), ("targets", targets)):
-        if isinstance(given, str):
-            raise TypeError(f"{what} must be a sequence, not one str: ({given!r},)")
-    for flags in optimisations:
-        if isinstance(flags, str):
-            raise TypeError(f"each of optimisations is a sequence of options, not one str: ({flags!r},)")
+    _check_flags(optimisations, targets)
     wishes = [
         _Wish(name, source, compiler, tuple(flags), target, keeps)
         for (name, source), compiler, flags, target, keeps in product(
@@ -196,22 +132,53 @@ def matrix(
 
     with reporting(progress, f"{len(wishes)} builds") as report:
         builds = _in_parallel(build_one, wishes, report)
-    distinct = _distinct(wishes, builds)
-    outcomes = dict(zip(distinct, _in_parallel(_admit, list(distinct.values()), silent), strict=True))
-    kernels = _with_names_of_their_own(outcomes)
-    timed = (
-        sweep([*kernels.values(), OVERHEAD], sizes, offset, progress=progress, **as_in_sweep)
-        if kernels
-        else None
-    )
+    if not builds:
+        raise KeyboardInterrupt
+    wishes, interrupted = wishes[: len(builds)], len(builds) < len(wishes)
+    distinct = {} if interrupted else _distinct(wishes, builds)
+    admitted = _in_parallel(_admit, list(distinct.values()), silent)
+    interrupted = interrupted or len(admitted) < len(distinct)
+    outcomes = dict(zip(distinct, admitted, strict=False))
+    kernels = {} if interrupted else _with_names_of_their_own(outcomes)
+    try:
+        timed = (
+            sweep(
+                [*kernels.values(), OVERHEAD],
+                sizes,
+                offset,
+                mode=mode,
+                cache=cache,
+                form=form,
+                rounds=rounds,
+                placements=placements,
+                processes=processes,
+                seed=seed,
+                huge_pages=huge_pages,
+                batch_ticks=batch_ticks,
+                progress=progress,
+            )
+            if kernels
+            else None
+        )
+    except KeyboardInterrupt:
+        timed, interrupted = None, True
+    interrupted = interrupted or (timed is not None and timed.plan.interrupted)
     figures = {} if timed is None else {(row.kernel, row.size): row.ticks_per_call for row in timed.table()}
     rows = []
     for wish, built in zip(wishes, builds, strict=True):
         code = _code_of(wish, built)
         kernel = kernels.get(code)
         ticks = tuple(None if kernel is None else figures.get((kernel.name, size)) for size in sizes)
-        rows.append(_row(wish, built, outcomes.get(code), ticks))
-    return Matrix(tuple(rows), tuple(sizes), offset, timed, host() if timed is None else timed.host)
+        row = _row(wish, built, outcomes.get(code), ticks)
+        rows.append(_without_timing(row, built) if interrupted and timed is None else row)
+    machine = host() if timed is None else timed.host
+    return Matrix(tuple(rows), tuple(sizes), offset, timed, machine, interrupted)
+
+
+def _without_timing(row: MatrixRow, built: Built | CompileError) -> MatrixRow:
+    """The row of a build that was done when Ctrl-C came and would have been timed; others as they are."""
+    runs = isinstance(built, Built) and not built.missing and row.status != "wrong"
+    return row._replace(status="not run", note="not run: interrupted") if runs else row
 
 
 # What is asked for
@@ -229,6 +196,16 @@ def _named(sources: str | Path | Sequence[str | Path]) -> list[tuple[str, Path |
         else:
             named.append(("the text" if len(given) == 1 else f"text {len(named) + 1}", source))
     return named
+
+
+def _check_flags(optimisations: Sequence[Sequence[str]], targets: Sequence[str] | None) -> None:
+    """TypeError for one str where a sequence is meant: each of its letters would be a flag."""
+    for what, given in (("optimisations", optimisations), ("targets", targets)):
+        if isinstance(given, str):
+            raise TypeError(f"{what} must be a sequence, not one str: ({given!r},)")
+    for flags in optimisations:
+        if isinstance(flags, str):
+            raise TypeError(f"each of optimisations is a sequence of options, not one str: ({flags!r},)")
 
 
 def _commands(compilers: Sequence[Compiler] | None) -> list[tuple[str, ...]]:
@@ -261,12 +238,14 @@ def _in_parallel(
     work: Callable[[_Input], _Output], items: Sequence[_Input], report: Progress
 ) -> list[_Output]:
     """The results in the order of the items: the work is done by other processes, one for each CPU at a time."""
-    done: list[_Output] = []
+    done: list[_Output] = []  # those that were done when Ctrl-C came
     pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
     try:
         for result in pool.map(work, items):
             done.append(result)
             report(len(done), len(items))
+    except KeyboardInterrupt:
+        pass
     finally:
         pool.shutdown(cancel_futures=True)
     return done
@@ -366,68 +345,3 @@ def _first_error(words: str) -> str:
     """The line of a compiler's words that says what is wrong."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     return next((line for line in lines[1:] if "error" in line.lower()), lines[-1])
-
-
-# What is shown
-
-
-def _text_lines(found: Matrix) -> list[str]:
-    lines = found.host.to_lines(WIDTH)
-    if found.sweep is not None:
-        lines += labelled_lines("Figures", _about(found.sweep, found.offset), WIDTH)
-    lines += labelled_lines(
-        "Columns",
-        "target: -march; fp: whether the frame pointer is kept; vector: bits of the packed additions in the widest loop; "
-        "code: the first digits of the machine code's hash: the same code is timed once",
-        WIDTH,
-    )
-    groups = dict.fromkeys((row.kernel, row.compiler) for row in found.rows)
-    for kernel, compiler in groups:
-        rows = [row for row in found.rows if (row.kernel, row.compiler) == (kernel, compiler)]
-        for start in range(0, len(found.sizes), _SIZES_A_LINE):
-            part = slice(start, start + _SIZES_A_LINE)
-            lines += ["", f"### {kernel}, {compiler}", *_table_lines(rows, found.sizes, part)]
-    return lines
-
-
-def _about(measured: Sweep, offset: int) -> str:
-    plan, cell = measured.plan, measured.plan.cells[0]
-    overhead = ", ".join(
-        f"{row.ticks_per_call:.1f} at {row.size}" for row in measured.table() if row.kernel == OVERHEAD
-    )
-    places = f"{plan.placements} placements" if plan.placements > 1 else "one placement"
-    return (
-        f"{tick_name(measured.host.unit)} a call by size in bytes, gross, at offset {offset}: mode {cell.mode}, cache "
-        f"{cell.cache}, form {cell.form}; {plan.rounds_done} rounds, {places}, seed {plan.seed}; an empty function "
-        f"takes {overhead}"
-    )
-
-
-def _table_lines(rows: Sequence[MatrixRow], sizes: Sequence[int], part: slice) -> list[str]:
-    wide = max(len("flags"), *(len(row.flags) for row in rows))
-    aim = max(len("target"), *(len(row.target) for row in rows))
-    head = f"{'flags':<{wide}} {'target':<{aim}} {'fp':<3} {'vector':>6} {'bytes':>6} {'code':<6}"
-    lines = [head + "".join(f" {size:>8}" for size in sizes[part])]
-    for row in rows:
-        facts = (
-            f"{row.flags:<{wide}} {row.target or '-':<{aim}} {_FRAME_POINTER_WORDS[row.frame_pointer]:<3} "
-            f"{_vector(row):>6} {'-' if row.code_bytes is None else row.code_bytes:>6} {(row.code_sha256 or '-')[:6]:<6}"
-        )
-        if row.status == "timed":
-            lines.append(
-                facts
-                + "".join(f" {'-' if ticks is None else f'{ticks:.1f}':>8}" for ticks in row.ticks[part])
-            )
-        else:
-            lines += textwrap.wrap(
-                f"{facts} {row.note}",
-                WIDTH,
-                subsequent_indent="    ",
-                drop_whitespace=False,
-                break_long_words=True,
-            )
-    return [line[:WIDTH].rstrip() for line in lines]
-
-
-def _vector(row: MatrixRow) -> str:
-    return "?" if row.vector_bits is None else (str(row.vector_bits) if row.vector_bits else "no")

@@ -6,6 +6,8 @@ spans of one mapped region and the name of the C loop that goes over them; nothi
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +16,7 @@ import numpy as np
 from fastcksum.lab._figures.record import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -137,18 +139,35 @@ def check_way(mode: str, cache: str, form: str) -> None:
 
 
 def check_lengths(mixes: Mapping[str, Lengths]) -> dict[str, Lengths]:
-    """The mixes. ValueError for one that is empty, negative or the wrong way round."""
+    """The mixes. TypeError for another form; ValueError for one that is empty, negative or the wrong way round."""
+    if not isinstance(mixes, Mapping):
+        raise TypeError(
+            f"lengths must be named mixes, such as {{'imix': IMIX, '1..128': (1, 128)}}, not {mixes!r}"
+        )
     if not mixes:
         raise ValueError("lengths must name at least one mix, such as {'imix': IMIX, '1..128': (1, 128)}")
-    for name, mix in mixes.items():
-        if isinstance(mix, tuple):
-            if not 0 <= mix[0] <= mix[1]:
-                raise ValueError(f"lengths {name!r} must be (low, high) with 0 <= low <= high, not {mix}")
-        elif not mix or min(mix) < 0 or min(mix.values()) < 0 or sum(mix.values()) == 0:
+    return {name: _check_mix(name, mix) for name, mix in mixes.items()}
+
+
+def _check_mix(name: str, mix: Lengths) -> Lengths:
+    try:
+        if isinstance(mix, Mapping):
+            counts = {operator.index(length): operator.index(count) for length, count in mix.items()}
+        else:
+            low, high = map(operator.index, mix)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"lengths {name!r} must be (low, high) or a mapping of lengths to counts, whole numbers, not {mix!r}"
+        ) from None
+    if isinstance(mix, Mapping):
+        if not counts or min(counts) < 0 or min(counts.values()) < 0 or sum(counts.values()) == 0:
             raise ValueError(
                 f"lengths {name!r} must map lengths to counts that are not all 0, not {dict(mix)}"
             )
-    return dict(mixes)
+        return counts
+    if not 0 <= low <= high:
+        raise ValueError(f"lengths {name!r} must be (low, high) with 0 <= low <= high, not {mix}")
+    return low, high
 
 
 def longest(mix: Lengths) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -52,7 +54,7 @@ def sets_for(cache: str, machine: Host) -> dict[str, int]:
 
 
 def check_seed(seed: SupportsIndex) -> int:
-    value = operator.index(seed)
+    value = _whole("seed", seed)
     if value < 0:
         raise ValueError(f"seed must not be negative: {value}")
     return value
@@ -63,14 +65,28 @@ def draw_seed() -> int:
 
 
 def integers(what: str, values: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
-    """The numbers, each once. ValueError for none or a negative one."""
+    """The numbers, each once. ValueError for none, a negative one, and one that memory can't hold."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{what} must be a number of bytes or several, such as (20, 1500), not {values!r}")
     given = values if isinstance(values, Iterable) else [values]
-    numbers = list(dict.fromkeys(operator.index(value) for value in given))
+    numbers = list(dict.fromkeys(_whole(what, value) for value in given))
     if not numbers:
         raise ValueError(f"{what} must name at least one number of bytes")
     if min(numbers) < 0:
         raise ValueError(f"{what} can't be negative: {min(numbers)}")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if max(numbers) > memory:
+        raise ValueError(
+            f"{what} must fit into this machine's memory, {memory:,} bytes, not {max(numbers):,}"
+        )
     return numbers
+
+
+def _whole(what: str, value: SupportsIndex) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: {value!r} is not a whole number") from None
 
 
 def resolve(kernel: KernelLike) -> Kernel:
@@ -78,14 +94,22 @@ def resolve(kernel: KernelLike) -> Kernel:
     if isinstance(kernel, str):
         known = {each.name: each for each in kernels()}
         if kernel not in known:
-            runnable = ", ".join(each.name for each in known.values() if each.runs_here)
-            raise ValueError(f"kernel '{kernel}' is unknown; those that run here: {runnable}")
+            raise ValueError(_unknown(kernel, [each.name for each in known.values() if each.runs_here]))
         kernel = known[kernel]
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a name or a Kernel, not '{type(kernel).__name__}'")
     if not kernel.runs_here:
         raise ValueError(f"kernel '{kernel.name}' can't run here: it needs {', '.join(kernel.needs)}")
     return kernel
+
+
+def _unknown(name: str, there: Sequence[str]) -> str:
+    """Which names there are; the nearest first, and what takes a file, where one seems to be meant."""
+    near = get_close_matches(name, there, n=2)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    if "/" in name or "." in name:
+        meant = f"; a file goes through lab.compile_kernel(Path({name!r})) or fastcksum compile"
+    return f"kernel '{name}' is unknown{meant}; those that run here: {', '.join(there)}"
 
 
 def choose(wanted: KernelLike | Iterable[KernelLike] | None) -> list[Kernel]:

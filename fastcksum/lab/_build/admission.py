@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,11 +61,21 @@ def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
     if status != 0:
         raise KernelError(f"'{symbol}' could not be tried:\n{complaint.strip()}")
     if "error" in verdict:
-        raise CompileError(f"'{symbol}' can't be loaded: {verdict['error']}")
+        raise CompileError(_words_for_unloaded(symbol, verdict["error"]))
     if "wrong" in verdict:
         raise KernelError(_words_for_wrong(symbol, verdict["wrong"]))
     if "right" not in verdict and "unfit" not in verdict:
         raise KernelError(f"'{symbol}' ended the process in which it was tried, with status 0")
+
+
+def _words_for_unloaded(symbol: str, error: str) -> str:
+    missing = re.search(r"undefined symbol: (\w+)", error)
+    if missing is None:
+        return f"'{symbol}' can't be loaded: {error}"
+    return (
+        f"'{symbol}' can't be loaded: undefined symbol: {missing[1]}; it is a macro or a function that neither the source "
+        "nor a header defines, or its object is missing in the flags"
+    )
 
 
 def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:

@@ -114,6 +114,8 @@ def build(
 
     CompileError if the compiler is missing or refuses; ValueError if no function or several qualify.
     """
+    if not isinstance(source, (str, Path)):
+        raise TypeError(f"source must be a Path, a file, or a str, C text, not {type(source).__name__}")
     command = (compiler,) if isinstance(compiler, str) else tuple(compiler)
     flags = _check_flags(flags)
     version = compiler_version(command)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastcksum import _core
+from fastcksum._html import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,6 +121,13 @@ class Host:
         """The facts and the warnings as lines of at most `width` columns."""
         labelled = [*self.facts(), *(("Warning", text) for text in self.warnings)]
         return [line for label, text in labelled for line in labelled_lines(label, text, width)]
+
+    def __repr__(self) -> str:
+        return f"<Host: {self.cpu}, {self.cpus} CPUs, {self.compiler}; .facts() and .to_lines() show it>"
+
+    def _repr_html_(self) -> str:
+        rows = [*self.facts(), *(("Warning", text) for text in self.warnings)]
+        return table("The machine, its clock and the build", ("fact", "here"), rows)
 
 
 def labelled_lines(label: str, text: str, width: int) -> list[str]:

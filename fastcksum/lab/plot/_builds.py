@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fastcksum.lab._matrix import Matrix, MatrixRow
+    from fastcksum.lab._figures.builds import Matrix, MatrixRow
 
 # Bits of the packed additions of a build -> its shade, the wider the darker, and what it is called.
 WIDTHS: Final = {

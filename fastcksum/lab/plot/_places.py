@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LEAST_NOISE: Final = 0.02
 # A ratio beyond this gets no darker shade in a map: a few offsets far off would make the others pale.
 LARGEST_SHADE: Final = 2.0
+# Halves of fewer rounds than these tell nothing; of more, so many ways to split them.
+LEAST_ROUNDS: Final = 6
+SPLITS: Final = 9
 # Offsets further apart than this are not drawn side by side.
 OFFSET_GAP: Final = 64
 
@@ -36,8 +39,8 @@ OFFSET_GAP: Final = 64
 def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str | None = None) -> Figure:
     """A map a kernel: the cost of each size at each offset by that of the same size at offset 0.
 
-    What lies within the noise of the run, its median (median - minimum) / minimum and at least 2 %, is white, so that
-    flat stays flat; cells that are faster than that also carry a dot, for print without colour. Beyond twice and half
+    What lies within the noise of the run is white, so that flat stays flat: by how much the minima of two halves of a
+    cell's rounds differ in nine of ten cells, and at least 2 %. Cells that are faster than that also carry a dot, for print without colour. Beyond twice and half
     there is no darker shade. ValueError if offset 0 or a kernel was not measured.
     """
     frame = sweep.frame()
@@ -47,7 +50,7 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
             f"a map is relative to offset 0, which was not measured; there is {listed(frame['offset'])}"
         )
     names = chosen_kernels(frame, kernels)
-    noise = max(LEAST_NOISE, float(frame["error"].median()))
+    noise = max(LEAST_NOISE, _noise(sweep, names))
     maps = {name: _relative_to_offset_0(frame[frame["kernel"] == name]) for name in names}
     largest = max(float(np.nanmax(np.abs(np.log(each.to_numpy())))) for each in maps.values())
     limit = max(min(largest, math.log(LARGEST_SHADE)), 2 * math.log1p(noise), math.log(1.25))
@@ -116,6 +119,25 @@ def placement_strip(
         note = "A dot: the minimum at one place; bar: median; figure: slowest by fastest place"
         caption(figure, f"{host_line(sweep, names)}. {note}.")
     return figure
+
+
+def _noise(sweep: Sweep, kernels: Sequence[str]) -> float:
+    """By how much the minima of two halves of the rounds differ, in nine of ten cells: how well a minimum repeats."""
+    samples = sweep.samples[(sweep.samples["flags"] == 0) & np.isin(sweep.samples["kernel"], kernels)]
+    unit = samples["process"].astype(np.int64) << 32 | samples["placement"]
+    order = np.lexsort((unit, samples["cell"]))
+    cells, ticks = samples["cell"][order], (samples["ticks"] / samples["calls"])[order]
+    starts = np.flatnonzero(np.diff(cells, prepend=-1) | np.diff(unit[order], prepend=-1))
+    source = np.random.default_rng(0)
+    differences: dict[int, list[float]] = {}
+    for start, rounds in zip(starts, np.split(ticks, starts[1:]), strict=True):
+        if len(rounds) >= LEAST_ROUNDS:
+            splits = (source.permutation(rounds) for _ in range(SPLITS))
+            halves = [(half[::2].min(), half[1::2].min()) for half in splits]
+            apart = float(np.median([max(a, b) / min(a, b) - 1 for a, b in halves]))
+            differences.setdefault(int(cells[start]), []).append(apart)
+    of_cells = [float(np.median(each)) for each in differences.values()]
+    return float(np.quantile(of_cells, 0.9)) if of_cells else 0.0
 
 
 def _relative_to_offset_0(cells: pd.DataFrame) -> pd.DataFrame:

@@ -142,7 +142,10 @@ def published_and_measured(
                 borderaxespad=0,
             )
         log_axis(left)
-        left.set_ylabel(f"{tick_name(sweep.host.unit)} per byte")
+        units = [tick_name(unit) for unit in (theirs["unit"].iloc[0], sweep.host.unit)]
+        left.set_ylabel(f"{units[0]} per byte")
+        if units[0] != units[1]:
+            right.set_ylabel(f"{units[1]} per byte")
         head(figure, title or f"Published and measured, {alignment_words(offset)}")
         caption(figure, f"Measured on {host_line(sweep, names)}.")
     return figure
