@@ -11,6 +11,8 @@ from made_up_race import ABOUT, FIVE_CELLS, T20, made_up
 from made_up_sweep import facts, sweep_of
 
 from fastcksum import cli, lab
+from fastcksum.cli import _parser
+from fastcksum.cli import race as command
 from fastcksum.lab import _race
 from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._race import Race
@@ -66,8 +68,8 @@ def test_another_name_keeps_every_sample(tmp_path: Path, monkeypatch: pytest.Mon
     sweep = sweep_of([facts("new")], cells, [[4.0, 4.5]])
     found = dataclasses.replace(made_up(FIVE_CELLS), sweep=sweep)
     monkeypatch.setattr(_race, "race", lambda *_, **__: found)
-    assert cli.main(["race", "--save", str(tmp_path / "all")]) == 0
-    assert [row.ticks_per_call for row in lab.Sweep.load(tmp_path / "all").table()] == [4.0]
+    assert cli.main(["race", "--save", str(tmp_path / "all.json.gz")]) == 0
+    assert [row.ticks_per_call for row in lab.Sweep.load(tmp_path / "all.json.gz").table()] == [4.0]
 
 
 def test_the_command_gives_json(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,4 +117,4 @@ def test_help_ends_with_an_example_that_is_accepted(capsys: pytest.CaptureFixtur
         cli.main(["race", "--help"])
     assert stop.value.code == 0
     example = capsys.readouterr().out.rstrip().rsplit("example:\n  fastcksum ", 1)[1]
-    assert cli._parser().parse_args(example.split()).run is cli.race.run
+    assert _parser.parser().parse_args(example.split()).run is command.run

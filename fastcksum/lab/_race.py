@@ -237,7 +237,7 @@ def _command(compiler: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _pick(
-    builds: Sequence[Entry], grid: Sequence[Cell], seed: int, progress: Progress | None
+    builds: Sequence[Entry], grid: Sequence[Cell], seed: int, progress: Progress | bool | None
 ) -> dict[tuple[Cell, str], str]:
     """A short run over all builds of the peers: the best one of each in each cell."""
     named = [each.kernel for each in builds]
