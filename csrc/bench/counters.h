@@ -16,7 +16,7 @@
 
 #include "kernels/kernel.h"
 
-/* The events: C name, name that Python uses. In the order in which they are given up where not all fit: last first. */
+/* The events: C name, name that Python uses. Where the CPU can't count all at once, the last ones are left out. */
 #define COUNTERS_EVENTS(X)                                                                                             \
     X(CYCLES, cycles)                                                                                                  \
     X(INSTRUCTIONS, instructions)                                                                                      \

@@ -175,52 +175,15 @@ static void copy_out(const uint16_t *sums, size_t n, const Py_buffer *view)
     }
 }
 
-/* The arguments of a call, in the order of the signature; NULL: not given. The first four may be positional. */
-enum { BUF, OFFSETS, LENGTHS, INITIAL, OUT, KERNEL, N_ARGUMENTS };
-
-/* Sorts the arguments. 0, or -1 with TypeError set. */
-static int take_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *values[N_ARGUMENTS])
-{
-    static const char *const known[N_ARGUMENTS] = {"buf", "offsets", "lengths", "initial", "out", "kernel"};
-    if (nargs > OUT) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "raw_cksum_many() takes up to 4 positional arguments, buf, offsets, lengths and initial; %zd were given",
-            nargs);
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < nargs; i++) {
-        values[i] = args[i];
-    }
-    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        size_t at = 0;
-        while (at < N_ARGUMENTS && PyUnicode_CompareWithASCIIString(name, known[at]) != 0) {
-            at++;
-        }
-        if (at == N_ARGUMENTS) {
-            PyErr_Format(PyExc_TypeError, "raw_cksum_many() got an unexpected keyword argument %R", name);
-            return -1;
-        }
-        if (values[at] != NULL) {
-            PyErr_Format(PyExc_TypeError, "raw_cksum_many() got %R twice, by position and by name", name);
-            return -1;
-        }
-        values[at] = args[nargs + i];
-    }
-    for (size_t at = BUF; at <= LENGTHS; at++) {
-        if (values[at] == NULL) {
-            PyErr_Format(PyExc_TypeError, "raw_cksum_many() is missing the argument '%s'", known[at]);
-            return -1;
-        }
-    }
-    return 0;
-}
+/* The arguments of a call, in the order of the signature; NULL: not given. */
+enum { BUF, OFFSETS, LENGTHS, INITIAL, OUT, KERNEL };
 
 PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     PyObject *result = NULL, *keep = NULL, *out = NULL;
-    PyObject *values[N_ARGUMENTS] = {NULL};
+    static const struct core_signature signature = {
+        "raw_cksum_many", {"buf", "offsets", "lengths", "initial", "out", "kernel"}, 6, 4, 3};
+    PyObject *values[CORE_MAX_ARGUMENTS];
     Py_buffer buffer = {0}, target = {0};
     struct array offsets = {0}, lengths = {0}, initial = {0};
     struct batch_error error = {0};
@@ -228,7 +191,7 @@ PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_
     uint16_t *sums = NULL;
     const struct cksum_kernel *kernel;
 
-    if (take_arguments(args, nargs, names, values) < 0) {
+    if (core_take_arguments(&signature, args, nargs, names, values) < 0) {
         return NULL;
     }
     if (core_get_buffer(values[BUF], &buffer) < 0) {

@@ -83,7 +83,7 @@ CKSUM_HIDDEN int core_get_column(PyObject *object, const char *name, Py_ssize_t 
  */
 CKSUM_HIDDEN const struct cksum_kernel *core_get_kernel(PyObject *module, PyObject *object, PyObject **keep);
 
-/* 0, or -1 with ValueError set, if the kernel can't run here (or, for core_check_sums, computes no checksum). */
+/* 0; or -1 with ValueError set where the kernel can't run here or, for core_check_sums, computes no checksum. */
 CKSUM_HIDDEN int core_check_runs(const struct cksum_kernel *kernel, const char *asked_by);
 CKSUM_HIDDEN int core_check_sums(const struct cksum_kernel *kernel, const char *asked_by);
 
