@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CALLS = 5_000
 LOOP = "(loop)"
 PACKET = bytes.fromhex(  # IPv4 and UDP, 10 bytes of data, both checksums right
-    "45000026000100004011f86cc0a80001c0a800c73039003500122ff1 00010203040506070809".replace(" ", "")
+    "45000026000100004011f8adc0a80001c0a800c7303900350012392a00010203040506070809"
 )
 
 
@@ -137,6 +137,8 @@ def main() -> None:
         if importlib.util.find_spec(module) is not None:
             exec(statement, names)  # noqa: S102 - an import that stands above
             slow.append(expression)
+    if any(verdict.status != "good" for verdict in packets.verify_packet(PACKET)):
+        sys.exit("the packet of this benchmark has a wrong checksum; a right one is what most calls see")
     timers = {LOOP: timeit.Timer("pass")} | {text: timer(text, names) for text in expressions}
     with pinned():
         best = minima(timers, rounds)
