@@ -391,7 +391,7 @@ def test_combine_takes_its_arguments_by_name() -> None:
     for arguments, names, words in (
         ((1, 2), {}, "missing the argument 'first_length'"),
         ((1, 2, 3, 4), {}, "up to 3 positional arguments; 4 were given"),
-        ((1, 2, 3), {"first": 1}, "twice, by position and by name, 'first'"),
+        ((1, 2, 3), {"first": 1}, "got 'first' twice, by position and by name"),
         ((1, 2), {"length": 1}, "an unexpected keyword argument 'length'"),
     ):
         with pytest.raises(TypeError, match=words):

@@ -109,10 +109,12 @@ int core_take_arguments(const struct core_signature *signature, PyObject *const 
         while (at < signature->n && PyUnicode_CompareWithASCIIString(name, signature->names[at]) != 0) {
             at++;
         }
-        if (at == signature->n || values[at] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got %s %R", signature->function,
-                         at == signature->n ? "an unexpected keyword argument" : "twice, by position and by name,",
-                         name);
+        if (at == signature->n) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", signature->function, name);
+            return -1;
+        }
+        if (values[at] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got %R twice, by position and by name", signature->function, name);
             return -1;
         }
         values[at] = args[nargs + i];
