@@ -108,6 +108,7 @@ STATUSES: Final[
     tuple[Literal["good"], Literal["bad"], Literal["partial"], Literal["none"], Literal["unchecked"]]
 ]
 REASONS: Final[tuple[str, ...]]
+COLUMNS: Final[tuple[str, ...]]
 LINKS: Final[tuple[int, ...]]
 NO_CAPTURE: Final[str]  # the damage of a file that is no capture at all
 
@@ -146,6 +147,31 @@ def verify_packets(
     /,
 ) -> tuple[bytes, bytes, int]: ...
 
+# Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS -> the row
+# behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16 bytes a row, flat.
+def fill_columns(
+    data: Buffer,
+    offsets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint32],
+    original_lengths: npt.NDArray[np.uint32],
+    linktypes: npt.NDArray[np.uint16],
+    times: npt.NDArray[np.int64],
+    frames: npt.NDArray[np.int64],
+    per_packet: Buffer,
+    codes: Buffer,
+    wanted: Buffer,
+    first_packet: int,
+    columns: tuple[npt.NDArray[Any], ...],
+    first_row: int,
+    /,
+) -> int: ...
+
+# Numbers the different addresses in the order in which they first occur: writes the code of each row, -1 where the version
+# is 0, and returns int64, for each code a row that has it.
+def encode_addresses(
+    addresses: npt.NDArray[np.uint8], versions: npt.NDArray[np.uint8], codes: npt.NDArray[np.int32], /
+) -> bytes: ...
+
 # A capsule that keeps where a reading of a capture stands.
 def capture_reader() -> CapsuleType: ...
 
@@ -162,6 +188,7 @@ def scan_capture(
     original_lengths: npt.NDArray[np.uint32],
     times: npt.NDArray[np.int64],
     linktypes: npt.NDArray[np.uint16],
+    frames: npt.NDArray[np.int64],
     /,
 ) -> tuple[int, int, int, str | None, int]: ...
 

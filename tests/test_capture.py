@@ -252,7 +252,11 @@ def test_larger_than_a_piece(write: Callable[..., str]) -> None:
         ("grüße aus dem netz ".encode() * 9, "it looks like text that begins with 'grüße"),
         (b"PK\3\4" + bytes(50), "it looks like a zip archive"),
         (b"\x7fELF" + bytes(50), "an ELF program"),
-        (b"\xfd7zXZ\0" + bytes(50), "xz data, which is not decompressed here"),
+        (
+            b"\x04\x22\x4d\x18" + bytes(50),
+            "lz4 data, which is not decompressed here; lz4 -dc FILE | fastcksum verify -",
+        ),
+        (b"a.pcap" + bytes(251) + b"ustar\0" + bytes(300), "a tar archive; tar -xOf FILE NAME"),
         (b"snoop\0\0\0" + bytes(50), "a snoop capture; editcap turns it into pcapng"),
         (b"\1\2\3\4\5\6\7\x88\x99" * 9, "it begins with the bytes 01 02 03 04 05 06 07 88"),
         (bytes(5000), "it begins with the bytes 00 00 00 00"),
@@ -419,10 +423,11 @@ def test_rows() -> None:
     row = report.rows[1]
     assert row._fields == (
         "packet", "time", "layer", "src", "dst", "protocol", "status", "found", "expected", "reason",
+        "frame", "src_port", "dst_port", "offset",
     )  # fmt: skip
     assert row == Row(
         0, np.datetime64(1_700_000_000, "s").astype("M8[ns]"), "tcp", "192.0.2.10", "198.51.100.20", 6, "good",
-        ALL[0].expects[1].found, ALL[0].expects[1].expected, "",
+        ALL[0].expects[1].found, ALL[0].expects[1].expected, "", 1, 49152, 80, 50,
     )  # fmt: skip
     assert {row.protocol for row in report.rows if row.layer == "tcp"} == {6}
     assert {row.protocol for row in report.rows if row.layer == "icmpv6"} == {58}
@@ -587,7 +592,9 @@ def test_sums_of_spans_of_a_capture() -> None:
 
 
 def test_module_has_no_other_public_names() -> None:
-    assert capture.__all__ == ["Capture", "CaptureWarning", "Report", "Row", "read", "verify"]
+    assert capture.__all__ == [
+        "Capture", "CaptureWarning", "Columns", "Report", "Row", "Rows", "read", "verify",
+    ]  # fmt: skip
 
 
 def test_a_header_without_packets(write: Callable[..., str]) -> None:

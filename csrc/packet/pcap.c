@@ -22,6 +22,10 @@ enum {
     BLOCK_OBSOLETE_PACKET = 2,
     BLOCK_SIMPLE_PACKET = 3,
     BLOCK_ENHANCED_PACKET = 6,
+    BLOCK_JOURNAL = 9,
+    BLOCK_SYSTEM_CALL = 0x204,
+    BLOCK_CUSTOM = 0xbad,
+    BLOCK_CUSTOM_NOT_COPIED = 0x40000bad,
 };
 
 #define BYTE_ORDER_MARK 0x1a2b3c4du
@@ -100,8 +104,8 @@ static enum step need_more(size_t size, size_t *taken)
 }
 
 /* fcs: bytes of the frame check sequence that ends the packet on the wire; they are none of its bytes. */
-static void add_record(struct pcap_records *records, size_t offset, uint32_t length, uint32_t original, uint32_t fcs,
-                       int64_t time, uint16_t link)
+static void add_record(struct pcap_reader *reader, struct pcap_records *records, size_t offset, uint32_t length,
+                       uint32_t original, uint32_t fcs, int64_t time, uint16_t link)
 {
     if (fcs <= original) {
         original -= fcs;
@@ -113,6 +117,7 @@ static void add_record(struct pcap_records *records, size_t offset, uint32_t len
     records->original_lengths[n] = original;
     records->times[n] = time;
     records->links[n] = link;
+    records->frames[n] = ++reader->frames;
 }
 
 /* ---- pcap ---- */
@@ -167,7 +172,7 @@ static enum step classic_record(struct pcap_reader *reader, const unsigned char 
     }
     const int64_t seconds = get32(reader, p), fraction = get32(reader, p + 4);
     const int64_t time = seconds * NANOSECONDS + fraction * (reader->nanoseconds ? 1 : 1000);
-    add_record(records, at + header, length, original, reader->fcs, time, reader->link);
+    add_record(reader, records, at + header, length, original, reader->fcs, time, reader->link);
     *taken = header + length;
     return TAKEN;
 }
@@ -237,6 +242,9 @@ static enum step interface_block(struct pcap_reader *reader, const unsigned char
     if (size < 8) {
         return damaged(reader, PCAP_BLOCK_LENGTH);
     }
+    if (reader->n_interfaces == PCAP_MAX_INTERFACES) {
+        return damaged(reader, PCAP_MANY_INTERFACES);
+    }
     if (reader->n_interfaces == reader->room) {
         const size_t room = reader->room == 0 ? 8 : 2 * reader->room;
         struct pcap_interface *grown = realloc(reader->interfaces, room * sizeof *grown);
@@ -297,7 +305,7 @@ static enum step packet_block(struct pcap_reader *reader, uint32_t type, const u
     const uint32_t fcs = type == BLOCK_ENHANCED_PACKET && padded < size
                              ? packet_fcs(reader, body + padded, size - padded, interface->fcs)
                              : interface->fcs;
-    add_record(records, at + 20, length, original, fcs, to_nanoseconds(ticks, interface), interface->link);
+    add_record(reader, records, at + 20, length, original, fcs, to_nanoseconds(ticks, interface), interface->link);
     return TAKEN;
 }
 
@@ -320,8 +328,15 @@ static enum step simple_packet_block(struct pcap_reader *reader, const unsigned 
     if (length > size - 4) {
         return damaged(reader, PCAP_RECORD_LENGTH);
     }
-    add_record(records, at + 4, length, original, interface->fcs, PCAP_NO_TIME, interface->link);
+    add_record(reader, records, at + 4, length, original, interface->fcs, PCAP_NO_TIME, interface->link);
     return TAKEN;
+}
+
+/* Whether Wireshark numbers a block without a packet as a frame all the same; tried with tshark 4.0. */
+static bool is_frame(uint32_t type)
+{
+    return type == BLOCK_CUSTOM || type == BLOCK_CUSTOM_NOT_COPIED || type == BLOCK_JOURNAL ||
+           type == BLOCK_SYSTEM_CALL;
 }
 
 static enum step block(struct pcap_reader *reader, const unsigned char *p, size_t size, size_t at,
@@ -359,6 +374,7 @@ static enum step block(struct pcap_reader *reader, const unsigned char *p, size_
     case BLOCK_SIMPLE_PACKET:
         return simple_packet_block(reader, p + 8, length - 12, at + 8, records);
     default:
+        reader->frames += is_frame(type);
         return TAKEN;
     }
 }

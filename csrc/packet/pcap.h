@@ -27,6 +27,7 @@
     X(BYTE_ORDER, "the section that begins here has no valid byte-order mark")                                         \
     X(SECTION_VERSION, "the section that begins here has a version that is not known")                                 \
     X(NO_INTERFACE, "the packet that begins here names an interface that was not described")                           \
+    X(MANY_INTERFACES, "the section describes more interfaces than are kept (65,536), the next of them here")          \
     X(NO_MEMORY, "no memory for another interface, described here")
 
 enum pcap_damage {
@@ -55,6 +56,7 @@ struct pcap_reader {
     uint64_t damage_at;      /* offset in the file */
 
     uint64_t position; /* offset in the file of the next byte to come */
+    int64_t frames;    /* what Wireshark has numbered so far */
     bool swapped;
     bool nanoseconds;
     bool long_records; /* the variant of a patched libpcap, whose record headers have 24 bytes */
@@ -77,12 +79,16 @@ struct pcap_records {
     uint32_t *original_lengths;
     int64_t *times; /* nanoseconds since 1970 */
     uint16_t *links;
+    int64_t *frames; /* Wireshark's numbers, from 1: in pcapng it counts custom, journal and system call blocks too */
     size_t room;
     size_t n;
 };
 
 /* A record longer than this is taken for damage, so that one wrong bit does not ask for gigabytes. */
 #define PCAP_MAX_RECORD (128u << 20)
+
+/* More interfaces in a section than any tool writes: what describes them could be a small file that unpacks to gigabytes. */
+#define PCAP_MAX_INTERFACES 65536
 
 /* The start of a file, whatever its format, is told by this many bytes. */
 #define PCAP_MAGIC_BYTES 4

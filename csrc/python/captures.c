@@ -33,23 +33,23 @@ PyObject *core_capture_reader(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(i
 }
 
 /*
- * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links), the last five to be filled
+ * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links, frames), the last six to be filled
  *     -> (packets found, bytes taken, bytes needed, damage in words or None, offset of the damage)
  * The records lie in window[start:stop]; the offsets count from the start of window.
  */
 PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *result = NULL, *capsule, *window, *objects[5];
-    static const char *const names[] = {"offsets", "lengths", "original_lengths", "times", "linktypes"};
-    static const Py_ssize_t sizes[] = {8, 4, 4, 8, 2};
-    Py_buffer view = {0}, views[5] = {{0}};
+    PyObject *result = NULL, *capsule, *window, *objects[6];
+    static const char *const names[] = {"offsets", "lengths", "original_lengths", "times", "linktypes", "frames"};
+    static const Py_ssize_t sizes[] = {8, 4, 4, 8, 2, 8};
+    Py_buffer view = {0}, views[6] = {{0}};
     Py_ssize_t start, stop;
     int final;
     size_t taken, needed;
     struct pcap_reader *reader;
 
-    if (!PyArg_ParseTuple(args, "OOnnpOOOOO", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
-                          &objects[2], &objects[3], &objects[4])) {
+    if (!PyArg_ParseTuple(args, "OOnnpOOOOOO", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
+                          &objects[2], &objects[3], &objects[4], &objects[5])) {
         return NULL;
     }
     reader = PyCapsule_GetPointer(capsule, READER_CAPSULE);
@@ -65,7 +65,7 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
                      stop);
         goto done;
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         if (core_get_column(objects[i], names[i], sizes[i], true, &views[i]) < 0) {
             goto done;
         }
@@ -80,6 +80,7 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
         .original_lengths = views[2].buf,
         .times = views[3].buf,
         .links = views[4].buf,
+        .frames = views[5].buf,
         .room = (size_t)views[0].shape[0],
     };
     Py_BEGIN_ALLOW_THREADS;
@@ -93,7 +94,7 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
                            reader->damage == PCAP_INTACT ? NULL : pcap_damage_text(reader->damage),
                            (unsigned long long)reader->damage_at);
 done:
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         if (views[i].obj != NULL) {
             PyBuffer_Release(&views[i]);
         }

@@ -127,6 +127,8 @@ static PyMethodDef methods[] = {
     {"packet_checks", core_packet_checks, METH_VARARGS, NULL},
     {"use_verdict_type", core_use_verdict_type, METH_O, NULL},
     {"verify_packets", core_verify_packets, METH_VARARGS, NULL},
+    {"fill_columns", core_fill_columns, METH_VARARGS, NULL},
+    {"encode_addresses", core_encode_addresses, METH_VARARGS, NULL},
     {"capture_reader", core_capture_reader, METH_NOARGS, NULL},
     {"scan_capture", core_scan_capture, METH_VARARGS, NULL},
     {"kernel_table", core_kernel_table, METH_NOARGS, NULL},
@@ -161,7 +163,7 @@ static int execute(PyObject *module)
         return -1;
     }
     if (core_add_kernels(module) < 0 || core_add_checksum(module) < 0 || core_add_packets(module) < 0 ||
-        core_add_captures(module) < 0) {
+        core_add_columns(module) < 0 || core_add_captures(module) < 0) {
         return -1;
     }
     return core_add_bench(module);

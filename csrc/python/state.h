@@ -118,6 +118,8 @@ CORE_FAST_METHOD(core_raw_cksum_many);
 CORE_METHOD(core_packet_checks);
 CORE_METHOD(core_use_verdict_type);
 CORE_METHOD(core_verify_packets);
+CORE_METHOD(core_fill_columns);
+CORE_METHOD(core_encode_addresses);
 CORE_METHOD(core_capture_reader);
 CORE_METHOD(core_scan_capture);
 CORE_METHOD(core_kernel_table);
@@ -140,6 +142,9 @@ CKSUM_HIDDEN int core_add_checksum(PyObject *module);
 
 /* packets.c: the constants that say what the numbers of a verdict mean. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_packets(PyObject *module);
+
+/* columns.c: the names of the columns. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_columns(PyObject *module);
 
 /* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_captures(PyObject *module);

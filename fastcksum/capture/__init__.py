@@ -4,8 +4,9 @@ The files are read with :mod:`fastcksum`'s own reader, csrc/packet/pcap.c, which
 verified in pieces; it is read, never mapped, so that a capture that shrinks meanwhile is a short read and no crash.
 """
 
+from ._columns import Columns, Row, Rows
 from ._read import Capture, CaptureWarning, read
-from ._report import Report, Row
+from ._report import Report
 from ._verify import verify
 
-__all__ = ["Capture", "CaptureWarning", "Report", "Row", "read", "verify"]
+__all__ = ["Capture", "CaptureWarning", "Columns", "Report", "Row", "Rows", "read", "verify"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from io import BytesIO, FileIO
+from contextlib import contextmanager
+from io import FileIO
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastcksum import _core
 
-from ._codecs import DamagedStreamError, Stream, looks_like
+from ._codecs import LOOK_BYTES, DamagedStreamError, Source, Stream, looks_like, open_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,18 +38,20 @@ class Piece(NamedTuple):
     original_lengths: npt.NDArray[np.uint32]
     times: npt.NDArray[np.int64]
     linktypes: npt.NDArray[np.uint16]
+    frames: npt.NDArray[np.int64]
 
 
-Columns: TypeAlias = tuple[
+Records: TypeAlias = tuple[
     "npt.NDArray[np.int64]",
     "npt.NDArray[np.uint32]",
     "npt.NDArray[np.uint32]",
     "npt.NDArray[np.int64]",
     "npt.NDArray[np.uint16]",
+    "npt.NDArray[np.int64]",
 ]
 
 
-def new_columns(n: int) -> Columns:
+def room_for(n: int) -> Records:
     """Room for n packets."""
     return (
         np.empty(n, np.int64),
@@ -56,22 +59,37 @@ def new_columns(n: int) -> Columns:
         np.empty(n, np.uint32),
         np.empty(n, np.int64),
         np.empty(n, np.uint16),
+        np.empty(n, np.int64),
     )
 
 
-def _fill(stream: Stream, buffer: bytearray) -> tuple[int, str | None]:
-    """Reads into the buffer, behind its headroom, until it is full or the stream ends; the bytes, and what broke it."""
+def cut(records: Records, n: int) -> Records:
+    """The first n of them."""
+    offsets, lengths, originals, times, linktypes, frames = records
+    return offsets[:n], lengths[:n], originals[:n], times[:n], linktypes[:n], frames[:n]
+
+
+def _fill(stream: Stream, buffer: bytearray, *, whole: bool) -> tuple[int, str | None, bool]:
+    """Reads into the buffer, behind its headroom: the bytes, what broke the stream, and whether it has ended.
+
+    whole: until the buffer is full; else as soon as anything came, which from a pipe is what there is by now.
+    """
     filled = 0
     with memoryview(buffer) as view:
         try:
-            while filled < PIECE and (n := stream.readinto(view[HEADROOM + filled :])):
+            while filled < PIECE:
+                n = stream.readinto(view[HEADROOM + filled :])
                 filled += n
+                if n == 0:
+                    return filled, None, True
+                if not whole:
+                    break
         except DamagedStreamError as error:
-            return filled, str(error)
-    return filled, None
+            return filled, str(error), True
+    return filled, None, False
 
 
-def _blocks(stream: Stream) -> Iterator[tuple[bytearray, int, str | None]]:
+def _blocks(stream: Stream, *, whole: bool) -> Iterator[tuple[bytearray, int, str | None]]:
     """The stream in a buffer of up to PIECE bytes behind HEADROOM free ones, and what broke it, if anything did.
 
     One buffer, used again and again, by one thread: with a second thread that reads ahead, each piece has to move from
@@ -79,9 +97,9 @@ def _blocks(stream: Stream) -> Iterator[tuple[bytearray, int, str | None]]:
     machine with two cores).
     """
     buffer = bytearray(HEADROOM + PIECE)
-    n, broken = PIECE, None
-    while n == PIECE and broken is None:
-        n, broken = _fill(stream, buffer)
+    ended = False
+    while not ended:
+        n, broken, ended = _fill(stream, buffer, whole=whole)
         if n or broken is not None:
             yield buffer, n, broken
 
@@ -93,17 +111,18 @@ class Scanner:
         self.damage: str | None = None
         self._name = name
         self._reader = _core.capture_reader()
-        self._columns = new_columns(_ROOM)
+        self._found = room_for(_ROOM)
         self._packets = 0
         self._begun = False  # whether anything of the file was taken
         self._at = 0  # where in the window the next record begins
         self._needed = 0  # bytes of a window that would hold it
 
-    def pieces(self, stream: Stream) -> Iterator[Piece]:
-        """The packets of a stream, read in pieces. ValueError if it is no capture."""
+    def pieces(self, source: Source) -> Iterator[Piece]:
+        """The packets of a file, read in pieces. ValueError if it is no capture."""
+        stream = open_stream(source)
         rest = bytearray()  # the beginning of a record whose end is not read yet
         received, broken = 0, None
-        for buffer, n, failure in _blocks(stream):
+        for buffer, n, failure in _blocks(stream, whole=source.file.seekable()):
             received, broken = received + n, failure
             if self._needed > len(rest) + n:
                 rest += memoryview(buffer)[HEADROOM : HEADROOM + n]
@@ -130,25 +149,17 @@ class Scanner:
         found = _ROOM
         while found == _ROOM and self.damage is None:
             found, taken, self._needed, words, where = _core.scan_capture(
-                self._reader, window, self._at, stop, final, *self._columns
+                self._reader, window, self._at, stop, final, *self._found
             )
             if words == _core.NO_CAPTURE or (final and start == stop and not self._begun):
                 with memoryview(window) as view:
-                    looks = looks_like(bytes(view[start : min(stop, start + 64)]))
+                    looks = looks_like(bytes(view[start : min(stop, start + LOOK_BYTES)]))
                 raise ValueError(f"{self._name} is no capture file (pcap or pcapng): {looks}")
             self._begun = self._begun or taken > 0
             self._packets += found
             self._at += taken
             if found:
-                offsets, lengths, originals, times, linktypes = self._columns
-                yield Piece(
-                    window,
-                    offsets[:found],
-                    lengths[:found],
-                    originals[:found],
-                    times[:found],
-                    linktypes[:found],
-                )
+                yield Piece(window, *cut(self._found, found))
             if words is not None:
                 self.set_damage(words, where)
 
@@ -157,10 +168,8 @@ class Scanner:
         self.damage = f"damaged at byte {where:,}: {words}; the {self._packets:,} packets before it are read"
 
 
-def open_file(path: str) -> FileIO | BytesIO:
-    """The file, unbuffered; the bytes of what can be read only once."""
-    file = FileIO(path)
-    if file.seekable():
-        return file
-    with file:
-        return BytesIO(file.readall())
+@contextmanager
+def open_source(name: str | int) -> Iterator[Source]:
+    """The bytes of a file, unbuffered; a number is a descriptor, which stays open."""
+    with FileIO(name, closefd=isinstance(name, str)) as file:
+        yield Source(file)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._codecs import DamagedStreamError, Plain, open_stream
-from ._pieces import PIECE, Piece, Scanner, new_columns, open_file
+from ._codecs import DamagedStreamError, open_stream
+from ._pieces import PIECE, Piece, Scanner, open_source, room_for
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,6 +32,7 @@ class Capture:
     timestamps        datetime64[ns] (n,), UTC; NaT where the file gives no time
     linktypes         uint16 (n,), what each packet begins with, as in packets.LINKS
     damage            words that say where and how the file is damaged; None if it is whole
+    frames            int64 (n,), the number that Wireshark gives each, from 1; None: they are numbered in order
     """
 
     data: Buffer
@@ -41,6 +42,7 @@ class Capture:
     timestamps: npt.NDArray[np.datetime64]
     linktypes: npt.NDArray[np.uint16]
     damage: str | None = None
+    frames: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -55,6 +57,9 @@ def whole_piece(capture: Capture) -> Piece:
         _column(capture.original_lengths, np.uint32, "original_lengths"),
         np.ascontiguousarray(capture.timestamps, "M8[ns]").view(np.int64),
         _column(capture.linktypes, np.uint16, "linktypes"),
+        _column(
+            np.arange(1, len(capture) + 1) if capture.frames is None else capture.frames, np.int64, "frames"
+        ),
     )
 
 
@@ -76,17 +81,18 @@ def _column(array: npt.ArrayLike, dtype: type[np.integer[Any]], name: str) -> np
 
 
 def _read_all(name: str) -> tuple[bytes, str | None]:
-    """The whole file, decompressed, and what is wrong with its compression."""
-    with open_file(name) as file:
-        stream = open_stream(file)
-        if isinstance(stream, Plain):
-            return file.read(), None
+    """The whole file, decompressed, and what is wrong with its compression. ValueError if it begins as no capture does."""
+    with open_source(name) as source:
+        stream = open_stream(source)
         chunks: list[bytes] = []
         buffer = bytearray(PIECE)
         with memoryview(buffer) as view:
             try:
                 while n := stream.readinto(view):
                     chunks.append(bytes(view[:n]))
+                    if len(chunks) == 2:  # enough to tell a device that never ends
+                        start = b"".join(chunks)
+                        next(Scanner(name).records(start, 0, len(start), final=False), None)
             except DamagedStreamError as error:
                 return b"".join(chunks), str(error)
         return b"".join(chunks), None
@@ -101,11 +107,11 @@ def read(path: str | os.PathLike[str]) -> Capture:
     """The packets of a capture file, all of it in memory.
 
     pcap (both byte orders, microseconds and nanoseconds) and pcapng (any number of sections and interfaces), plain or
-    compressed with gzip or zstd, told by what the file begins with.
+    compressed with gzip, zstd, xz or bzip2, told by what the file begins with.
 
     A file that is truncated or damaged gives the packets before the damage, and one CaptureWarning with the byte
     offset. OSError if it can't be read, ValueError, which says what it looks like, if it is no capture, ImportError if
-    it is zstd and the extra "capture" isn't installed.
+    it is zstd, Python older than 3.14 and the extra "capture" not installed.
     """
     name = os.fspath(path)
     scanner = Scanner(name)
@@ -117,7 +123,7 @@ def read(path: str | os.PathLike[str]) -> Capture:
     if broken is not None and scanner.damage is None:
         scanner.set_damage(broken, len(data))
     warn_of(name, scanner.damage)
-    offsets, lengths, originals, times, linktypes = (
-        np.concatenate(parts) for parts in zip(new_columns(0), *found, strict=True)
+    offsets, lengths, originals, times, linktypes, frames = (
+        np.concatenate(parts) for parts in zip(room_for(0), *found, strict=True)
     )
-    return Capture(data, offsets, lengths, originals, times.view("M8[ns]"), linktypes, scanner.damage)
+    return Capture(data, offsets, lengths, originals, times.view("M8[ns]"), linktypes, scanner.damage, frames)

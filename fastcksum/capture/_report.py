@@ -2,80 +2,88 @@
 
 from __future__ import annotations
 
-import socket
+import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastcksum import _core
-from fastcksum.packets import LAYERS, LINKS, STATUSES, Status, verdict_of
+from fastcksum.packets import LAYERS, LINKS, STATUSES, Status
 
-from ._codecs import open_stream
-from ._pieces import Piece, Scanner, open_file
+from . import _tables
+from ._columns import Columns, Row, Rows
+from ._pieces import Piece, Scanner, open_source
 from ._read import Capture, whole_piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from io import FileIO
 
     import numpy.typing as npt
     import pandas as pd
+    import pyarrow as pa
+    from typing_extensions import Buffer
 
 
-class Row(NamedTuple):
-    """One checksum of one packet of a capture.
+class Judged(NamedTuple):
+    """Packets and what was found in them: verdicts of each, and the code of each verdict."""
 
-    packet    number of the packet, from 0
-    time      numpy.datetime64 in nanoseconds, UTC
-    layer, status, found, expected, reason: as in packets.Verdict
-    src, dst  addresses of the IP header around it, as text; None where that header was cut off
-    protocol  the IP protocol number; for layer "ipv4" that of what the header carries
-    """
+    piece: Piece
+    per_packet: Buffer
+    codes: Buffer
+    first_packet: int
 
-    packet: int
-    time: np.datetime64
-    layer: str
-    src: str | None
-    dst: str | None
-    protocol: int
-    status: Status
-    found: int | None
-    expected: int | None
-    reason: str
+    def columns(self, wanted: npt.NDArray[np.bool_]) -> Columns:
+        """The verdicts whose codes are wanted."""
+        columns = Columns(int(np.count_nonzero(wanted[np.frombuffer(self.codes, np.uint8)])))
+        if columns.n_rows:
+            self.fill(wanted, columns, 0)
+        return columns
+
+    def fill(self, wanted: npt.NDArray[np.bool_], columns: Columns, row: int) -> int:
+        """Writes them into columns from that row on; the row behind them."""
+        data, offsets, lengths, originals, times, links, frames = self.piece
+        return _core.fill_columns(
+            data,
+            offsets,
+            lengths,
+            originals,
+            links,
+            times,
+            frames,
+            self.per_packet,
+            self.codes,
+            wanted.view(np.uint8),
+            self.first_packet,
+            columns.buffers(),
+            row,
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class FileRead:
-    """A capture file that was verified in pieces, and how to tell whether it still is the same."""
-
-    name: str
-    size: int
-    identity: tuple[int, ...]
-
-    @classmethod
-    def at(cls, name: str) -> FileRead:
-        status = Path(name).stat()
-        return cls(name, status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
-
-    def pieces(self) -> Iterator[Piece]:
-        if FileRead.at(self.name).identity != self.identity:
-            raise ValueError(f"{self.name} has changed since it was verified: verify it again")
-        with open_file(self.name) as file:
-            yield from Scanner(self.name).pieces(open_stream(file))
+def wanted_codes(statuses: Sequence[str] = (), layers: Sequence[str] = ()) -> npt.NDArray[np.bool_]:
+    """Which codes have one of these statuses and one of these layers; none of them named: all. ValueError if unknown."""
+    for given, known, what in ((statuses, STATUSES, "status"), (layers, LAYERS, "layer")):
+        for name in given:
+            if name not in known:
+                raise ValueError(f"a {what} must be one of {', '.join(known)}, not {name!r}")
+    wanted = np.zeros((32, 8), bool)
+    rows = [LAYERS.index(layer) for layer in layers or LAYERS]
+    wanted[np.ix_(rows, [STATUSES.index(status) for status in statuses or STATUSES])] = True
+    return wanted.reshape(-1)
 
 
 class Tally:
-    """The verdicts on the pieces of a capture."""
+    """What is counted while the pieces of a capture are judged."""
 
     def __init__(self) -> None:
-        self.per_packet: list[bytes] = []
-        self.codes: list[bytes] = []
+        self.packets = 0
         self.counts = np.zeros(1 << 8, np.uint64)
         self.unknown_links: dict[int, int] = {}
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: Piece) -> Judged:
+        """Judges the packets of a piece."""
         per_packet, codes, unknown = _core.verify_packets(
             piece.data,
             piece.offsets,
@@ -84,38 +92,55 @@ class Tally:
             piece.linktypes,
             self.counts,
         )
-        self.per_packet.append(per_packet)
-        self.codes.append(codes)
         if unknown:
             numbers, counts = np.unique(piece.linktypes, return_counts=True)
             for number, n in zip(numbers.tolist(), counts.tolist(), strict=True):
                 if number not in LINKS:
                     self.unknown_links[number] = self.unknown_links.get(number, 0) + n
+        first, self.packets = self.packets, self.packets + len(piece.offsets)
+        return Judged(piece, per_packet, codes, first)
 
 
-class Report:
-    """The verdicts on a capture.
+@dataclass(frozen=True, eq=False)
+class FileRead:
+    """A capture file that was verified in pieces, and how to tell whether it still is the same."""
+
+    name: str
+    identity: tuple[int, ...]
+
+    @classmethod
+    def of(cls, name: str, file: FileIO) -> FileRead:
+        status = os.fstat(file.fileno())
+        return cls(name, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+    def pieces(self) -> Iterator[Piece]:
+        with open_source(self.name) as source:
+            self._compare(source)
+            yield from Scanner(self.name).pieces(source)
+            self._compare(source)
+
+    def _compare(self, source: Any) -> None:
+        if FileRead.of(self.name, source.file).identity != self.identity:
+            raise ValueError(f"{self.name} has changed since it was verified: verify it again")
+
+
+class Summary:
+    """How many checksums of a capture are right.
 
     packets        how many packets it has
-    codes          uint8, one for each checksum: 8 * index in packets.LAYERS + index in packets.STATUSES
-    per_packet     uint8 (packets,), how many checksums each packet has; 0 where there was nothing to judge
     unknown_links  link types that are not understood: packets of each, in which nothing was judged
     damage         words that say where and how the file is damaged; None if it is whole
     """
 
-    def __init__(self, source: Capture | FileRead, tally: Tally, damage: str | None) -> None:
-        self._source = source
+    def __init__(self, tally: Tally, damage: str | None) -> None:
         self._counts = tally.counts
-        self.per_packet = np.frombuffer(b"".join(tally.per_packet), np.uint8)
-        self.codes = np.frombuffer(b"".join(tally.codes), np.uint8)
-        self.packets = len(self.per_packet)
+        self.packets = tally.packets
         self.unknown_links = tally.unknown_links
         self.damage = damage
 
     def counts(self) -> dict[Status, int]:
         """How many checksums have each status."""
-        by_status = self._table().sum(axis=0)
-        return _by_status(by_status)
+        return _by_status(self._table().sum(axis=0))
 
     def counts_by_layer(self) -> dict[str, dict[Status, int]]:
         """The same for each layer that occurs."""
@@ -124,51 +149,9 @@ class Report:
     def _table(self) -> npt.NDArray[np.uint64]:
         return self._counts.reshape(-1, 8)[: len(LAYERS), : len(STATUSES)]
 
-    @cached_property
-    def rows(self) -> list[Row]:
-        """Every verdict, expanded on first access; a file is read once more for it (ValueError if it has changed)."""
-        return list(self.iter_rows())
-
-    def iter_rows(self, *statuses: Status) -> Iterator[Row]:
-        """The verdicts with one of these statuses, or all of them, one after the other and without keeping them.
-
-        ValueError for a status that is none, or if the file has changed since it was verified.
-        """
-        for status in statuses:
-            if status not in STATUSES:
-                raise ValueError(f"a status must be one of {', '.join(STATUSES)}, not {status!r}")
-        wanted = np.zeros(1 << 8, bool)
-        wanted.reshape(-1, 8)[:, [STATUSES.index(status) for status in statuses or STATUSES]] = True
-        first_packet = first_code = 0
-        pieces = (
-            self._source.pieces() if isinstance(self._source, FileRead) else iter([whole_piece(self._source)])
-        )
-        for piece in pieces:
-            per_packet = self.per_packet[first_packet : first_packet + len(piece.offsets)]
-            ends = np.cumsum(per_packet, dtype=np.int64)
-            codes = self.codes[first_code : first_code + (int(ends[-1]) if len(ends) else 0)]
-            packets = np.unique(np.searchsorted(ends, np.flatnonzero(wanted[codes]), side="right"))
-            for i in packets.tolist():
-                for row in _rows_of(piece, i, first_packet + i):
-                    if not statuses or row.status in statuses:
-                        yield row
-            first_packet += len(per_packet)
-            first_code += len(codes)
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame, one verdict a row; found and expected are nullable integers. Needs pandas."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - an extra
-        except ModuleNotFoundError:
-            raise ImportError(
-                "Report.frame() needs the package pandas: pip install 'fastcksum[lab]'"
-            ) from None
-        frame = pd.DataFrame(self.rows, columns=list(Row._fields))
-        return frame.astype({"time": "M8[ns]", "found": "UInt16", "expected": "UInt16"})
-
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {status}" for status, n in self.counts().items() if n)
-        return f"<Report: {self.packets:,} packets, {counts or 'no checksums'}>"
+        return f"<{type(self).__name__}: {self.packets:,} packets, {counts or 'no checksums'}>"
 
 
 def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:
@@ -176,34 +159,91 @@ def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:
     return dict(zip(statuses, counts.tolist(), strict=True))
 
 
-def _rows_of(piece: Piece, i: int, number: int) -> Iterator[Row]:
-    """The verdicts on the i-th packet of a piece."""
-    time = piece.times[i].view("M8[ns]")
-    items = _core.packet_checks(
-        piece.data,
-        int(piece.offsets[i]),
-        int(piece.lengths[i]),
-        int(piece.original_lengths[i]),
-        int(piece.linktypes[i]),
-    )
-    for item in items:
-        verdict = verdict_of(item)
-        protocol, src, dst = item[6:]
-        yield Row(
-            number,
-            time,
-            verdict.layer,
-            _address_text(src),
-            _address_text(dst),
-            protocol,
-            verdict.status,
-            verdict.found,
-            verdict.expected,
-            verdict.reason,
+class Report(Summary):
+    """The verdicts on a capture.
+
+    packets        how many packets it has
+    codes          uint8, one for each checksum: 8 * index in packets.LAYERS + index in packets.STATUSES
+    per_packet     uint8 (packets,), how many checksums each packet has; 0 where there was nothing to judge
+    unknown_links  link types that are not understood: packets of each, in which nothing was judged
+    damage         words that say where and how the file is damaged; None if it is whole
+
+    The addresses and numbers of the verdicts are read from the capture when they are asked for. Where it is a file,
+    that is a second reading, and a ValueError if the file has changed since it was verified.
+    """
+
+    def __init__(
+        self,
+        source: Capture | FileRead,
+        tally: Tally,
+        damage: str | None,
+        per_packet: Sequence[Buffer],
+        codes: Sequence[Buffer],
+    ) -> None:
+        super().__init__(tally, damage)
+        self._source = source
+        self.per_packet = np.frombuffer(b"".join(per_packet), np.uint8)
+        self.codes = np.frombuffer(b"".join(codes), np.uint8)
+
+    def _judged(self) -> Iterator[Judged]:
+        """The pieces of the capture, read once more, with what was found in them. ValueError if they have changed."""
+        packet = code = 0
+        whole = not isinstance(self._source, FileRead)
+        pieces = (
+            iter([whole_piece(self._source)]) if isinstance(self._source, Capture) else self._source.pieces()
         )
+        for piece in pieces:
+            per_packet = self.per_packet[packet : packet + len(piece.offsets)]
+            if len(per_packet) < len(piece.offsets):
+                break
+            n = int(per_packet.sum(dtype=np.int64))
+            yield Judged(piece, per_packet, self.codes[code : code + n], packet)
+            packet, code = packet + len(per_packet), code + n
+        if packet != self.packets:
+            name = "the capture" if whole else self._source.name  # type: ignore[union-attr]
+            raise ValueError(f"{name} has changed since it was verified: verify it again")
 
+    def columns(self, *statuses: Status) -> Columns:
+        """The verdicts with one of these statuses, or all of them, as NumPy arrays.
 
-def _address_text(address: bytes | None) -> str | None:
-    if address is None:
-        return None
-    return socket.inet_ntop(socket.AF_INET if len(address) == 4 else socket.AF_INET6, address)
+        ValueError for a status that is none, or if the capture has changed since it was verified.
+        """
+        wanted = wanted_codes(statuses)
+        columns = Columns(int(np.count_nonzero(wanted[self.codes])))
+        row = 0
+        for judged in self._judged():
+            row = judged.fill(wanted, columns, row)
+        return columns
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Every verdict, as a sequence of Row; the columns are kept, each row is made when it is asked for."""
+        return Rows(self.columns())
+
+    def iter_rows(self, *statuses: Status) -> Iterator[Row]:
+        """The verdicts with one of these statuses, or all of them, one after the other and without keeping them.
+
+        ValueError for a status that is none, or if the file has changed since it was verified.
+        """
+        wanted = wanted_codes(statuses)
+        for judged in self._judged():
+            yield from judged.columns(wanted).rows()
+
+    def frame(self, *statuses: Status) -> pd.DataFrame:
+        """The same as a DataFrame, one verdict a row, with the names of Row. Needs pandas.
+
+        layer, src, dst, status and reason are categories; found, expected, ports and offset are nullable integers.
+        """
+        return _tables.to_frame(self.columns(*statuses))
+
+    def to_arrow(self, *statuses: Status) -> pa.Table:
+        """The same as a pyarrow.Table, for polars, DuckDB and Parquet. Needs pyarrow."""
+        return _tables.to_arrow(self.columns(*statuses))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule interface: polars.from_arrow(report), duckdb.sql("from report")."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_parquet(self, path: str | os.PathLike[str], *statuses: Status) -> None:
+        """Writes to_arrow() to a Parquet file. Needs pyarrow."""
+        _tables.to_parquet(self.columns(*statuses), path)

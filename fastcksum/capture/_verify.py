@@ -8,12 +8,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ._codecs import open_stream
-from ._pieces import Scanner, open_file
+from ._pieces import Scanner, open_source
 from ._read import Capture, read, warn_of, whole_piece
-from ._report import FileRead, Report, Tally
+from ._report import FileRead, Judged, Report, Summary, Tally, wanted_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._codecs import Source
+    from ._columns import Columns
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called now and then with the bytes of the file that are done, and all of them."""
@@ -31,20 +36,62 @@ def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | boo
     """
     tally = Tally()
     if isinstance(source, Capture):
-        tally.add(whole_piece(source))
-        return Report(source, tally, source.damage)
+        whole = tally.add(whole_piece(source))
+        return Report(source, tally, source.damage, [whole.per_packet], [whole.codes])
 
     name = os.fspath(source)
     if not stat.S_ISREG(Path(name).stat().st_mode):
         return verify(read(name))  # it can be read only once, and the rows would need it again
-    file_read = FileRead.at(name)
+    per_packet, codes = [], []
     scanner = Scanner(name)
-    with open_file(name) as file, _progress(progress, name) as show:
-        for piece in scanner.pieces(open_stream(file)):
-            tally.add(piece)
-            show(file.tell(), file_read.size)
+    with open_source(name) as opened:
+        file_read = FileRead.of(name, opened.file)
+        for judged in _judge(opened, scanner, tally, progress):
+            per_packet.append(judged.per_packet)
+            codes.append(judged.codes)
     warn_of(name, scanner.damage)
-    return Report(file_read, tally, scanner.damage)
+    return Report(file_read, tally, scanner.damage, per_packet, codes)
+
+
+class Stream:
+    """One reading of a file, a pipe or a device, judged while it is read, in bounded memory.
+
+    source      a path, or the number of an open file, which stays open
+    columns()   the verdicts, some at a time
+    summary()   the counts so far; all of them once the columns have come to their end
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | int, name: str, *, progress: Progress | bool | None = None
+    ) -> None:
+        self._source = source if isinstance(source, int) else os.fspath(source)
+        self._progress = progress
+        self._scanner = Scanner(name)
+        self._tally = Tally()
+
+    def columns(self, statuses: Sequence[str] = (), layers: Sequence[str] = ()) -> Iterator[Columns]:
+        """The verdicts with one of these statuses and layers; without any of them, all. Errors as for verify()."""
+        wanted = wanted_codes(statuses, layers)
+        with open_source(self._source) as opened:
+            for judged in _judge(opened, self._scanner, self._tally, self._progress):
+                columns = judged.columns(wanted)
+                if columns.n_rows:
+                    yield columns
+
+    def summary(self) -> Summary:
+        return Summary(self._tally, self._scanner.damage)
+
+
+def _judge(
+    opened: Source, scanner: Scanner, tally: Tally, progress: Progress | bool | None
+) -> Iterator[Judged]:
+    """The pieces of a file, judged."""
+    status = os.fstat(opened.file.fileno())
+    total = status.st_size if stat.S_ISREG(status.st_mode) else 0
+    with _progress(progress if total or callable(progress) else False, str(opened.file.name)) as show:
+        for piece in scanner.pieces(opened):
+            yield tally.add(piece)
+            show(opened.taken, total or opened.taken)
 
 
 @contextmanager

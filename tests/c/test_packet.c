@@ -30,6 +30,7 @@ struct records {
     uint32_t original_lengths[MAX_RECORDS];
     int64_t times[MAX_RECORDS];
     uint16_t links[MAX_RECORDS];
+    int64_t frames[MAX_RECORDS];
     size_t n;
     enum pcap_damage damage;
 };
@@ -88,6 +89,7 @@ static void scan(const unsigned char *data, size_t size, size_t window, struct r
             .original_lengths = found->original_lengths + found->n,
             .times = found->times + found->n,
             .links = found->links + found->n,
+            .frames = found->frames + found->n,
             .room = MAX_RECORDS - found->n,
         };
         const bool final = at + width == size;
