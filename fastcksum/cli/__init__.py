@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name that the terminal has no letters for ends no run
+            stream.reconfigure(errors="backslashreplace")
     try:
         from ._parser import parser  # noqa: PLC0415 - Ctrl-C may come this early
 
@@ -39,5 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except (ValueError, ImportError) as error:
         print(f"fastcksum: {error}", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print("fastcksum: there is not enough memory for this", file=sys.stderr)
         return 2
     return status
