@@ -135,7 +135,8 @@ def packet_checks(
     /,
 ) -> list[_Verdict]: ...
 
-# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types.
+# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types, and
+# why nothing was judged in how many packets.
 # counts, 256 numbers, goes up by the verdicts of each code.
 def verify_packets(
     data: Buffer,
@@ -145,7 +146,7 @@ def verify_packets(
     linktypes: npt.NDArray[np.uint16],
     counts: npt.NDArray[np.uint64],
     /,
-) -> tuple[bytes, bytes, int]: ...
+) -> tuple[bytes, bytes, int, dict[str, int]]: ...
 
 # Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS -> the row
 # behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16 bytes a row, flat.

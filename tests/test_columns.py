@@ -9,6 +9,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+import fixture_packets
 import make_fixtures as make
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from fastcksum.packets import LAYERS, STATUSES, verify_packet
 if TYPE_CHECKING:
     from pathlib import Path
 
-CAPTURED = make.captured()
+CAPTURED = fixture_packets.captured()
 ALL = CAPTURED["all.pcapng"]
 TCP = Packet("", RAW, make.tcp(Net4()).data, ())
 

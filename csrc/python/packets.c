@@ -320,9 +320,25 @@ PyObject *core_fill_checksums(PyObject *module, PyObject *const *args, Py_ssize_
 
 /* ---- many packets ---- */
 
+/* A dict of why nothing was judged, in words, and of how many packets. NULL with an exception set. */
+static PyObject *silences_dict(const struct packet_batch *batch)
+{
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < batch->n_silences; i++) {
+        char text[PACKET_SILENCE_TEXT];
+        packet_silence_text(batch->silences[i].silence, text);
+        PyObject *number = PyLong_FromUnsignedLongLong(batch->silences[i].packets);
+        if (number == NULL || PyDict_SetItemString(dict, text, number) < 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(number);
+    }
+    return dict;
+}
+
 /*
  * (data, offsets, lengths, original lengths, links, counts) -> (verdicts of each packet, codes, packets of unknown link
- * types); the first two as bytes, and counts, 256 uint64, goes up by the number of each code.
+ * types, dict of why nothing was judged); the first two as bytes, and counts, 256 uint64, goes up by the number of each code.
  */
 PyObject *core_verify_packets(PyObject *module, PyObject *args)
 {
@@ -386,7 +402,11 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
                      "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
                      batch.bad_index, (long long)batch.bad_offset, (unsigned long)batch.bad_length, batch.size);
     } else {
-        result = Py_BuildValue("Oy#n", per_packet, batch.codes, (Py_ssize_t)batch.n_codes, (Py_ssize_t)batch.unknown);
+        PyObject *silences = silences_dict(&batch);
+        if (silences != NULL) {
+            result = Py_BuildValue("Oy#nN", per_packet, batch.codes, (Py_ssize_t)batch.n_codes,
+                                   (Py_ssize_t)batch.unknown, silences);
+        }
     }
 done:
     free(batch.codes);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -81,10 +82,11 @@ class Tally:
         self.packets = 0
         self.counts = np.zeros(1 << 8, np.uint64)
         self.unknown_links: dict[int, int] = {}
+        self.not_judged: Counter[str] = Counter()
 
     def add(self, piece: Piece) -> Judged:
         """Judges the packets of a piece."""
-        per_packet, codes, unknown = _core.verify_packets(
+        per_packet, codes, unknown, silences = _core.verify_packets(
             piece.data,
             piece.offsets,
             piece.lengths,
@@ -92,6 +94,7 @@ class Tally:
             piece.linktypes,
             self.counts,
         )
+        self.not_judged.update(silences)
         if unknown:
             numbers, counts = np.unique(piece.linktypes, return_counts=True)
             for number, n in zip(numbers.tolist(), counts.tolist(), strict=True):
@@ -128,13 +131,15 @@ class Summary:
     """How many checksums of a capture are right.
 
     packets        how many packets it has
-    unknown_links  link types that are not understood: packets of each, in which nothing was judged
+    not_judged     why nothing was judged, as words, and in how many packets; most packets first
+    unknown_links  the link types among them: packets of each
     damage         words that say where and how the file is damaged; None if it is whole
     """
 
     def __init__(self, tally: Tally, damage: str | None) -> None:
         self._counts = tally.counts
         self.packets = tally.packets
+        self.not_judged = dict(tally.not_judged.most_common())
         self.unknown_links = tally.unknown_links
         self.damage = damage
 
@@ -165,7 +170,8 @@ class Report(Summary):
     packets        how many packets it has
     codes          uint8, one for each checksum: 8 * index in packets.LAYERS + index in packets.STATUSES
     per_packet     uint8 (packets,), how many checksums each packet has; 0 where there was nothing to judge
-    unknown_links  link types that are not understood: packets of each, in which nothing was judged
+    not_judged     why nothing was judged, as words, and in how many packets; most packets first
+    unknown_links  the link types among them: packets of each
     damage         words that say where and how the file is damaged; None if it is whole
 
     The addresses and numbers of the verdicts are read from the capture when they are asked for. Where it is a file,

@@ -147,8 +147,9 @@ class _Text:
         if more:
             print(f"{shown(name)}: and {more:,} more like these")
         print(f"{shown(name)}: {summary.packets:,} packets, {sum(summary.counts().values()):,} checksums")
-        for link, n in summary.unknown_links.items():
-            print(f"  {n:,} packets are of link type {link}, which is not understood")
+        if summary.not_judged:
+            reasons = ", ".join(f"{reason}: {n:,}" for reason, n in summary.not_judged.items())
+            print(f"  packets in which nothing was judged: {reasons}")
         layers = summary.counts_by_layer()
         if layers:
             width = max(map(len, [*layers, "       "])) + 1
@@ -203,6 +204,7 @@ class _Json:
                 "packets": summary.packets,
                 "counts": summary.counts(),
                 "layers": summary.counts_by_layer(),
+                "not_judged": summary.not_judged,
                 "unknown_links": {str(link): n for link, n in summary.unknown_links.items()},
                 "damage": summary.damage,
                 "rows": self._rows.pop(name, []),
