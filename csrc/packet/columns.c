@@ -75,8 +75,8 @@ static void put_row(cksum_fn *fn, const struct packet_judged *judged, size_t i, 
 }
 
 /*
- * Whether all that can be said of a packet follows from its codes: every checksum is good, and of no layer in which a good one
- * may have a reason.
+ * Whether all that can be said of a packet follows from its codes: every checksum is good, and of no layer in which a
+ * good one may have a reason.
  */
 static bool plainly_good(const unsigned char *codes, unsigned n)
 {
@@ -136,8 +136,8 @@ static enum packet_fill_end put_packet(cksum_fn *fn, struct packet_judged *judge
 }
 
 /*
- * Asks the memory for the headers of a packet that is some packets ahead: what lies between headers is not read here, so that
- * the hardware does not guess where the next ones are (52 against 25 ns a row). A prefetch outside the data does nothing.
+ * Asks the memory for the headers of a packet that is some packets ahead: what lies between headers is not read here, so
+ * that the hardware does not guess where the next ones are. A prefetch outside the data does nothing.
  */
 static void prefetch(const struct packet_batch *batch, size_t i)
 {

@@ -87,7 +87,7 @@ struct pcap_records {
 /* A record longer than this is taken for damage, so that one wrong bit does not ask for gigabytes. */
 #define PCAP_MAX_RECORD (128u << 20)
 
-/* More interfaces in a section than any tool writes: what describes them could be a small file that unpacks to gigabytes. */
+/* More interfaces in a section than any tool writes: a small file may unpack to gigabytes of them. */
 #define PCAP_MAX_INTERFACES 65536
 
 /* The start of a file, whatever its format, is told by this many bytes. */

@@ -33,7 +33,8 @@ PyObject *core_capture_reader(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(i
 }
 
 /*
- * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links, frames), the last six to be filled
+ * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links, frames), the last six to be
+ * filled
  *     -> (packets found, bytes taken, bytes needed, damage in words or None, offset of the damage)
  * The records lie in window[start:stop]; the offsets count from the start of window.
  */

@@ -338,7 +338,8 @@ static PyObject *silences_dict(const struct packet_batch *batch)
 
 /*
  * (data, offsets, lengths, original lengths, links, counts) -> (verdicts of each packet, codes, packets of unknown link
- * types, dict of why nothing was judged); the first two as bytes, and counts, 256 uint64, goes up by the number of each code.
+ * types, dict of why nothing was judged); the first two as bytes, and counts, 256 uint64, goes up by the number of each
+ * code.
  */
 PyObject *core_verify_packets(PyObject *module, PyObject *args)
 {
