@@ -136,8 +136,8 @@ static enum packet_fill_end put_packet(cksum_fn *fn, struct packet_judged *judge
 }
 
 /*
- * Asks the memory for the headers of a packet that is some packets ahead: what lies between headers is not read here, so
- * that the hardware does not guess where the next ones are. A prefetch outside the data does nothing.
+ * Asks the memory for the headers of a packet that is some packets ahead: what lies between headers is not read here,
+ * so that the hardware does not guess where the next ones are. A prefetch outside the data does nothing.
  */
 static void prefetch(const struct packet_batch *batch, size_t i)
 {

@@ -49,9 +49,9 @@ CKSUM_HIDDEN enum packet_fill_end packet_fill_columns(cksum_fn *fn, struct packe
                                                       struct packet_columns *columns);
 
 /*
- * Numbers the different addresses of a column in the order in which they first occur, and writes the number of each row,
- * or -1 where the version is 0. rows[k] is a row with address k; from malloc, the caller frees it. Returns the number of
- * addresses, or SIZE_MAX where there is no memory.
+ * Numbers the different addresses of a column in the order in which they first occur; codes: the number of each row, -1
+ * where the version is 0. rows[k]: a row with address k; from malloc, the caller frees it. Returns how many addresses
+ * there are, or SIZE_MAX where there is no memory.
  */
 CKSUM_HIDDEN size_t packet_encode_addresses(const unsigned char *addresses, const uint8_t *versions, size_t n,
                                             int32_t *codes, int64_t **rows);
