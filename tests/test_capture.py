@@ -460,7 +460,7 @@ def test_frame() -> None:
 
 def test_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"needs the package pandas: pip install 'fastcksum\[lab\]'"):
+    with pytest.raises(ImportError, match=r"needs pandas: pip install 'fastcksum\[lab\]'"):
         verify(CAPTURES / "link-101.pcap").frame()
 
 

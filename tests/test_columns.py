@@ -202,7 +202,7 @@ def test_frame_has_categories() -> None:
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"needs the package pyarrow: pip install 'fastcksum\[lab\]'"):
+    with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'fastcksum\[lab\]'"):
         verify(CAPTURES / "link-101.pcap").to_arrow()
 
 

@@ -10,6 +10,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, cast
 
+from fastcksum._extras import extra
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from io import FileIO
@@ -122,19 +124,15 @@ class _Zstandard:
         return output
 
 
-def _zstd(name: str) -> Any:
-    """A module for zstd. ImportError with the way out."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        raise ImportError("zstd files need the package zstandard: pip install 'fastcksum[capture]'") from None
+def _zstandard() -> Any:
+    return extra("zstandard", "a zstd file", "capture")
 
 
 def _zstd_decompressor() -> Decompressor:
     try:
         module = importlib.import_module("compression.zstd")  # Python 3.14
     except ModuleNotFoundError:
-        return _Zstandard(_zstd("zstandard"))
+        return _Zstandard(_zstandard())
     windows = {module.DecompressionParameter.window_log_max: MAX_WINDOW.bit_length() - 1}
     return cast("Decompressor", module.ZstdDecompressor(options=windows))
 
@@ -143,7 +141,7 @@ def _zstd_writer(file: BinaryIO) -> Any:
     try:
         return importlib.import_module("compression.zstd").ZstdFile(file, "wb")
     except ModuleNotFoundError:
-        return _zstd("zstandard").ZstdCompressor().stream_writer(file, closefd=False)
+        return _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from fastcksum._extras import extra
 
 from ._columns import Columns, Row, encode_addresses
 
@@ -26,15 +27,6 @@ _NULLABLE = {
 }
 
 
-def _module(name: str, what: str) -> Any:
-    """A package of an extra. ImportError with the way out."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        package = name.partition(".")[0]
-        raise ImportError(f"{what} needs the package {package}: pip install 'fastcksum[lab]'") from None
-
-
 def _reals(columns: Columns, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Numbers in the type they have, and where there is none."""
     numbers = columns[name]
@@ -46,7 +38,7 @@ def _reals(columns: Columns, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[n
 
 def to_frame(columns: Columns) -> pd.DataFrame:
     """A DataFrame with the names of Row."""
-    pandas = _module("pandas", "Report.frame()")
+    pandas = extra("pandas", "Report.frame()", "lab")
 
     def series(name: str) -> Any:
         if name in _CATEGORIES:
@@ -63,7 +55,7 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 
 def to_arrow(columns: Columns) -> pa.Table:
     """A table with the names of Row."""
-    pyarrow = _module("pyarrow", "Report.to_arrow()")
+    pyarrow = extra("pyarrow", "Report.to_arrow()", "lab")
 
     def array(name: str) -> Any:
         if name in _CATEGORIES:
@@ -83,4 +75,4 @@ def to_arrow(columns: Columns) -> pa.Table:
 
 def to_parquet(columns: Columns, path: str | os.PathLike[str]) -> None:
     """Writes them to a Parquet file."""
-    _module("pyarrow.parquet", "Report.to_parquet()").write_table(to_arrow(columns), os.fspath(path))
+    extra("pyarrow.parquet", "Report.to_parquet()", "lab").write_table(to_arrow(columns), os.fspath(path))

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
+
+from fastcksum._progress import reporting
 
 from ._pieces import Scanner, open_source
 from ._read import Capture, read, warn_of, whole_piece
 from ._report import FileRead, Judged, Report, Summary, Tally, wanted_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from fastcksum._progress import ProgressLike
 
     from ._codecs import Source
     from ._columns import Columns
 
-Progress: TypeAlias = Callable[[int, int], object]
-"""Called now and then with the bytes of the file that are done, and all of them."""
 
-
-def verify(source: str | os.PathLike[str] | Capture, *, progress: Progress | bool | None = None) -> Report:
+def verify(source: str | os.PathLike[str] | Capture, *, progress: ProgressLike = None) -> Report:
     """A verdict on every checksum of a capture.
 
     source    the path of a file as read() takes it, which is then read in pieces and not kept; or a Capture
-    progress  a function is called with the bytes of the file done, and all of them; None draws a bar on a terminal if
-              tqdm is installed, True draws one anyway, False none
+    progress  a function is called with the bytes of the file done, and all of them; None draws tqdm's bar on a
+              terminal or in a notebook, True draws one anyway, False none
 
     What a packet contains never raises anything: see packets.verify_packet. Damage and the errors for a file are those of
     read(); a Capture with a packet outside its data is a ValueError that names it.
@@ -62,7 +60,7 @@ class Stream:
     """
 
     def __init__(
-        self, source: str | os.PathLike[str] | int, name: str, *, progress: Progress | bool | None = None
+        self, source: str | os.PathLike[str] | int, name: str, *, progress: ProgressLike = None
     ) -> None:
         self._source = source if isinstance(source, int) else os.fspath(source)
         self._progress = progress
@@ -82,44 +80,13 @@ class Stream:
         return Summary(self._tally, self._scanner.damage)
 
 
-def _judge(
-    opened: Source, scanner: Scanner, tally: Tally, progress: Progress | bool | None
-) -> Iterator[Judged]:
+def _judge(opened: Source, scanner: Scanner, tally: Tally, progress: ProgressLike) -> Iterator[Judged]:
     """The pieces of a file, judged."""
     status = os.fstat(opened.file.fileno())
     total = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    with _progress(progress if total or callable(progress) else False, str(opened.file.name)) as show:
+    name = Path(str(opened.file.name)).name
+    given = progress if total or callable(progress) else False  # of a pipe nobody knows the end
+    with reporting(given, name, unit="B", unit_scale=True) as show:
         for piece in scanner.pieces(opened):
             yield tally.add(piece)
             show(opened.taken, total or opened.taken)
-
-
-@contextmanager
-def _progress(progress: Progress | bool | None, name: str) -> Iterator[Progress]:
-    """What to call with the bytes done and all bytes."""
-    if callable(progress):
-        yield progress
-        return
-    on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    make_bar = _tqdm(required=progress is True) if progress or (progress is None and on_terminal) else None
-    if make_bar is None:
-        yield lambda _done, _total: None
-        return
-    with make_bar(desc=Path(name).name, unit="B", unit_scale=True, leave=False) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show
-
-
-def _tqdm(*, required: bool) -> Any:
-    """tqdm.tqdm; None if it isn't installed and isn't required."""
-    try:
-        from tqdm import tqdm  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        if not required:
-            return None
-        raise ImportError("a progress bar needs the package tqdm: pip install 'fastcksum[capture]'") from None
-    return tqdm
