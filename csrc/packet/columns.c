@@ -74,29 +74,36 @@ static void put_row(cksum_fn *fn, const struct packet_judged *judged, size_t i, 
     to->offset[row] = check->has_field ? (int32_t)check->field : NONE;
 }
 
-/*
- * Whether all that can be said of a packet follows from its codes: every checksum is good, and of no layer in which a
- * good one may have a reason.
- */
-static bool plainly_good(const unsigned char *codes, unsigned n)
+/* Whether every one of these codes is good. */
+static bool all_good(const unsigned char *codes, unsigned n)
 {
+    bool good = true;
     for (unsigned at = 0; at < n; at++) {
-        if ((codes[at] & 7) != PACKET_GOOD || codes[at] >> 3 == PACKET_VRRP) {
-            return false;
-        }
+        good &= (codes[at] & 7) == PACKET_GOOD;
     }
-    return true;
+    return good;
+}
+
+/* Whether one of these checks can be good in more than one way, so that its code does not say all. */
+static bool any_other_way(const struct packet_check *checks, unsigned n)
+{
+    bool other = false;
+    for (unsigned at = 0; at < n; at++) {
+        other |= checks[at].layer == PACKET_VRRP || checks[at].other_length != 0;
+    }
+    return other;
 }
 
 /* Finds the checks of a packet again, and judges them where the codes do not say all. Returns how many there are. */
 static unsigned find_again(cksum_fn *fn, const struct packet_batch *batch, size_t i, const unsigned char *packet,
                            uint32_t length, const unsigned char *codes, unsigned n, struct packet_check *checks)
 {
-    uint32_t silence;
-    if (!plainly_good(codes, n)) {
-        return packet_verify(fn, packet, length, batch->originals[i], batch->links[i], checks, &silence);
+    uint32_t end;
+    const unsigned found = packet_find(packet, length, batch->originals[i], batch->links[i], checks, &end);
+    if (!all_good(codes, n) || any_other_way(checks, found)) {
+        packet_judge(fn, packet, checks, found);
+        return found;
     }
-    const unsigned found = packet_find(packet, length, batch->originals[i], batch->links[i], checks, &silence);
     for (unsigned at = 0; at < found; at++) {
         if (checks[at].pending) {
             checks[at].status = PACKET_GOOD;
