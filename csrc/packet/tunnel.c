@@ -314,35 +314,53 @@ struct next packet_etherip(struct walk *w)
     return version == 0x30 || version == 0x03 ? (struct next){packet_ethernet} : PACKET_STOP;
 }
 
-/* What UDP carries, by the port that it is sent to, or by either; and whether it may have no checksum over IPv6. */
-static const struct {
-    uint16_t port;
-    bool either;
-    bool zero; /* RFC 6935, 6936, and each tunnel's own */
-    struct next next;
-} ports[] = {
-    {4789, false, true, {vxlan}},      {8472, false, true, {vxlan}}, /* what Linux used before 4789 was given */
-    {4790, false, true, {vxlan_gpe}},  {6081, false, true, {geneve}},      {2152, true, true, {gtp_u}},
-    {1701, true, true, {l2tp}},        {3544, true, false, {teredo}},      {4341, true, true, {lisp}},
-    {4754, false, true, {gre_in_udp}}, {6635, false, true, {mpls_in_udp}},
-};
+/*
+ * What UDP carries, by the port that it is sent to; whether it may have no checksum over IPv6 (RFC 6935, 6936, and each
+ * tunnel's own); whether it is also told by the port that it comes from. 8472 is what Linux used before 4789 was given.
+ */
+#define PORTS(X)                                                                                                       \
+    X(4789, vxlan, true, false)                                                                                        \
+    X(8472, vxlan, true, false)                                                                                        \
+    X(4790, vxlan_gpe, true, false)                                                                                    \
+    X(6081, geneve, true, false)                                                                                       \
+    X(2152, gtp_u, true, true)                                                                                         \
+    X(1701, l2tp, true, true)                                                                                          \
+    X(3544, teredo, false, true)                                                                                       \
+    X(4341, lisp, true, true)                                                                                          \
+    X(4754, gre_in_udp, true, false)                                                                                   \
+    X(6635, mpls_in_udp, true, false)
 
 struct next packet_follow_port(unsigned from, unsigned to)
 {
-    for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
-        if (ports[i].port == to || (ports[i].either && ports[i].port == from)) {
-            return ports[i].next;
-        }
+    switch (to) {
+#define PORT_TO(port, step, zero, either)                                                                              \
+    case port:                                                                                                         \
+        return (struct next){step};
+        PORTS(PORT_TO)
+#undef PORT_TO
+    default:
+        break;
     }
-    return PACKET_STOP;
+    switch (from) {
+#define PORT_FROM(port, step, zero, either)                                                                            \
+    case port:                                                                                                         \
+        return (either) ? (struct next){step} : PACKET_STOP;
+        PORTS(PORT_FROM)
+#undef PORT_FROM
+    default:
+        return PACKET_STOP;
+    }
 }
 
 bool packet_port_of_tunnel(unsigned port)
 {
-    for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
-        if (ports[i].port == port && ports[i].zero) {
-            return true;
-        }
+    switch (port) {
+#define PORT_ZERO(number, step, zero, either)                                                                          \
+    case number:                                                                                                       \
+        return zero;
+        PORTS(PORT_ZERO)
+#undef PORT_ZERO
+    default:
+        return false;
     }
-    return false;
 }

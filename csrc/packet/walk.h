@@ -131,9 +131,6 @@ CKSUM_INLINE void packet_cut_to(struct walk *w, uint64_t length)
  */
 CKSUM_HIDDEN struct packet_check *packet_add_check(struct walk *w, enum packet_layer layer);
 
-/* The bytes of a layer's header that must be there for its field and its lengths to mean something. */
-CKSUM_HIDDEN unsigned packet_header_bytes(enum packet_layer layer);
-
 /* Ends the walk, and says why; PACKET_STOP alone is for headers that are cut off or make no sense. */
 CKSUM_INLINE struct next packet_stop(struct walk *w, enum packet_silence_kind kind, unsigned number)
 {

@@ -96,7 +96,7 @@ PyDoc_STRVAR(transport_checksum_doc,
 PyDoc_STRVAR(verify_packet_doc,
              "verify_packet($module, packet, offset=0, *, link='ip')\n--\n\n"
              "A verdict on each checksum of a packet and of the packets inside it, the outermost first.\n\n"
-             "Tunnels are followed (IP in IP, GRE, VXLAN, L2TP), what an ICMP error quotes is not. Whatever the bytes\n"
+             "Tunnels are followed (the README lists them), what an ICMP error quotes is not. Whatever the bytes\n"
              "say, the answer is a list of fastcksum.packets.Verdict; it is empty where no header with a checksum was\n"
              "found. A field is right if the sum over it and all that it covers is 0xffff, so that 0xffff is accepted\n"
              "where 0x0000 is right.\n\n"
