@@ -2,6 +2,11 @@
 # jupyter:
 #   jupytext:
 #     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -104,7 +109,7 @@ comparisons = {}
 for name in compilers:
     before, after = built["dpdk_before", name], built["dpdk_after", name]
     comparisons[after.compiler] = lab.compare(
-        before, after, SIZES, 0, placements=PLACEMENTS, rounds=ROUNDS, seed=SEED
+        before, after, SIZES, 0, rounds=ROUNDS, seed=SEED
     )
 plot.before_after(
     comparisons, title="before / after, aligned: above 1x the patch is faster"

@@ -30,7 +30,7 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         "DPDK_TEST_RUNS": 1,
         **QUICK,
     },
-    "02_csum_partial": {"CALLS": 1000, "SIZES": [40, 64], "PLACEMENTS": 2, "PACKETS": 24, **QUICK},
+    "02_csum_partial": {"CALLS": 1000, "SIZES": [40, 64], "PLACEMENTS": 4, "PACKETS": 24, **QUICK},
     "03_sizes_and_caches": {
         "SMALL": [1, 40, 128],
         "LARGE": [64, 1500, 262144],
@@ -42,7 +42,7 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         "SIZES": [20, 100],
         "MAP_SIZES": [20, 100],
         "OFFSETS": [0, 1, 2, 4090],
-        "PLACEMENTS": 2,
+        "PLACEMENTS": 4,
         "PROCESSES": 2,
         **QUICK,
     },
@@ -53,7 +53,7 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         "SIZES": [20, 1500],
         **QUICK,
     },
-    "06_judge_a_patch": {"SIZES": [20, 1500], "PLACEMENTS": 10, **QUICK},
+    "06_judge_a_patch": {"SIZES": [20, 1500], "PLACEMENTS": 16, **QUICK},
     "07_packets": {"PACKETS": 500, "SLOW_PACKETS": 20, "REPEATS": 1},
 }
 

@@ -23,6 +23,7 @@ from matplotlib.text import Text
 from fastcksum.capture import Capture, Report, verify
 from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
 from fastcksum.lab._figures.record import Cell
+from fastcksum.lab._figures.verdict import Verdict, words
 from fastcksum.lab.plot._builds import WIDTHS
 from fastcksum.lab.plot._packets import HATCHES
 from fastcksum.packets import fill_checksums
@@ -81,11 +82,28 @@ def placed(shifts: Sequence[float] = (1.0, 1.5, 1.2)) -> Sweep:
 def compared(ratios: Sequence[Ratio] | None = None) -> Comparison:
     """At 20 bytes the second kernel is twice as fast, at 100 nothing was resolved, at 1500 it is slower."""
     given = ratios or [
-        Ratio(20, "fixed", 0, "throughput", 0.5, 0.4, 0.625, 1.02, "after is 50.0% faster than before"),
-        Ratio(100, "fixed", 0, "throughput", 1.01, 0.9, 1.1, 1.05, "no difference resolved"),
-        Ratio(1500, "fixed", 0, "throughput", 1.25, 1.2, 1.3, 1.01, "after is 25.0% slower than before"),
+        ratio_of(20, (0.5, 0.4, 0.625), 1.02, "faster"),
+        ratio_of(100, (1.01, 0.9, 1.1), 1.05, "unresolved"),
+        ratio_of(1500, (1.25, 1.2, 1.3), 1.01, "slower"),
     ]
-    return Comparison("before", "after", 0.95, 10, tuple(given), placed())
+    return Comparison("before", "after", 0.95, 0.01, (32, 64), tuple(given), placed())
+
+
+def ratio_of(size: int, ratio: tuple[float, float, float], floor: float, verdict: Verdict) -> Ratio:
+    """A cell of a comparison, with its ratio and interval."""
+    return Ratio(
+        size,
+        "fixed",
+        0,
+        "throughput",
+        10.0,
+        10.0 * ratio[0],
+        *ratio,
+        floor,
+        32,
+        verdict,
+        words(verdict, ratio[0]),
+    )
 
 
 def traced() -> Trace:
@@ -379,10 +397,7 @@ def test_intervals_of_two_comparisons_stand_beside_each_other() -> None:
 
 
 def test_ratios_that_are_all_1_leave_a_readable_axis() -> None:
-    flat = [
-        Ratio(size, "fixed", 0, "throughput", 1.0, 1.0, 1.0, 1.0, "no difference resolved")
-        for size in (20, 21)
-    ]
+    flat = [ratio_of(size, (1.0, 1.0, 1.0), 1.0, "same") for size in (20, 21)]
     figure = plot.before_after(compared(flat))
     axes = figure.axes[0]
     low, high = axes.get_ylim()
@@ -591,7 +606,7 @@ def test_hosts_are_told_apart_by_the_line_and_kernels_by_colour() -> None:
     assert list(lines) == [f"{name}, host {number}" for name in KERNELS for number in (1, 2)]
     assert lines["before, host 1"].get_color() == lines["before, host 2"].get_color()
     assert lines["before, host 1"].get_linestyle() != lines["before, host 2"].get_linestyle()
-    assert lines["before, host 1"].get_ydata()[0] == pytest.approx(1.25 * 7 / 20)
+    assert lines["before, host 1"].get_ydata()[0] == pytest.approx(1.25 * 7 * 1.1 / 20)  # the middle round
     assert re.search(r"host 1: Imaginary CPU 3000, gcc 12.2.0; host 2: Another\s+CPU", texts(figure))
 
 

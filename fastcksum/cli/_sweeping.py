@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from fastcksum.lab import Sweep
 
 
-def add_plan(parser: argparse.ArgumentParser, *, placements: int, rounds: int) -> None:
-    """The options of everything that sweeps."""
+def add_plan(parser: argparse.ArgumentParser, *, placements: int | None, rounds: int) -> None:
+    """The options of everything that sweeps; placements None: as many as it takes to decide."""
     parser.add_argument("--sizes", type=numbers, metavar="BYTES", help="block sizes (default: DPDK's ten)")
     parser.add_argument(
         "--offsets",
@@ -46,7 +46,8 @@ def add_plan(parser: argparse.ArgumentParser, *, placements: int, rounds: int) -
         type=int,
         default=placements,
         metavar="N",
-        help=f"places in a page at which the code is linked, 1 or a multiple of 4 (default: {placements})",
+        help="places in a page at which the code is linked, 1 or a multiple of 4 (default: "
+        f"{placements or '32, then 64 and 128 where these do not decide'})",
     )
     parser.add_argument(
         "--processes", type=int, default=1, metavar="N", help="processes, one after another (default: 1)"
@@ -79,6 +80,8 @@ def plan_of(options: argparse.Namespace) -> dict[str, Any]:
         lengths = mixes("imix,1-32,1-128,1-1500")
     same = ("offsets", "mode", "cache", "form", "rounds", "placements", "processes", "seed")
     plan = {name: getattr(options, name) for name in same}
+    if options.placements is None:
+        del plan["placements"]
     if options.sizes is not None:
         plan["sizes"] = options.sizes
     return {**plan, "lengths": lengths}

@@ -24,7 +24,17 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("a", metavar="A", help="the kernel to compare with")
     parser.add_argument("b", metavar="B", help="the kernel that is judged")
-    add_plan(parser, placements=32, rounds=80)
+    add_plan(parser, placements=None, rounds=10)
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=0.01,
+        metavar="SHARE",
+        help="a difference that counts as none (default: 0.01, 1 %%)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="begin no further stage of placements after so long"
+    )
     parser.add_argument(
         "--confidence",
         type=float,
@@ -38,7 +48,14 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum import lab  # noqa: PLC0415 - NumPy is for those who measure
 
-    found = lab.compare(options.a, options.b, confidence=options.confidence, **plan_of(options))
+    found = lab.compare(
+        options.a,
+        options.b,
+        confidence=options.confidence,
+        within=options.within,
+        seconds=options.seconds,
+        **plan_of(options),
+    )
     if options.json:
         ratios = [ratio._asdict() for ratio in found.table()]
         print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})

@@ -13,9 +13,10 @@ from ._build.compiler import CompiledKernel, compile_kernel
 from ._build.packages import installed, not_installed
 from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
-from ._compare import Comparison, Ratio, compare
+from ._compare import compare
 from ._dpdk_test import dpdk_test
 from ._figures.builds import Matrix, MatrixRow
+from ._figures.comparison import Comparison, Ratio
 from ._figures.frames import concat
 from ._figures.record import DPDK_SIZES, IMIX, Plan
 from ._figures.result import Sweep

@@ -1,103 +1,44 @@
-"""Two kernels against each other: which one is faster, where, by how much, how sure; or "no difference resolved".
+"""Two kernels against each other: faster, slower, the same or unresolved, cell by cell.
 
-The unit of evidence is not a round but a (process, placement) pair: rounds of one build at one place agree with each
-other however wrong that place is. Each unit gives the log ratio of the minima of b and a. The first kernel is linked a
-second time at other places, and the ratio of those two copies, which are the same code, says what the method makes of
-no difference at all: the noise floor.
+The second kernel and a second copy of the first are timed beside the first, each at places of its own. After 32
+placements each cell is judged; those that are not decided get more, up to 128 or until the budget is spent.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import operator
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
 import numpy as np
 
-from ._bench.places import nearest
-from ._bench.request import KernelLike, resolve
-from ._figures import signtest
-from ._figures.record import DPDK_SIZES, RANDOM_OFFSET
-from ._figures.rows import units_of
-from ._sweep import sweep
+from fastcksum._progress import reporting
+
+from ._bench import request, runner
+from ._bench.cells import check_way
+from ._bench.places import check_placements
+from ._figures.comparison import Comparison, judge, undecided
+from ._figures.intervals import least_values
+from ._figures.record import DPDK_SIZES
+from ._figures.result import Sweep
+from ._figures.verdict import WITHIN, look_confidence
+from ._machine.facts import host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import SupportsIndex
+    from collections.abc import Callable, Mapping, Sequence
 
-    import pandas as pd
+    from fastcksum._kernel import Kernel
+    from fastcksum._progress import Progress
 
-    from ._figures.record import Cell
-    from ._figures.result import Sweep
-    from ._figures.rows import Unit
+    from ._bench.request import KernelLike
+    from ._figures.record import Cell, Lengths, Plan, Structured
 
 CONFIDENCE: Final = 0.95
-PLACEMENTS: Final = 32
-LEAST_UNITS: Final = 10
-# Minima of 60 rounds find a difference of 2 % three times in four on a busy virtual machine, those of 240 in 19 of 20.
-ROUNDS: Final = 80
+PLACEMENTS: Final = (32, 64, 128)
+ROUNDS: Final = 10
 COPY: Final = " (second copy)"
-
-
-class Ratio(NamedTuple):
-    """One cell of a comparison.
-
-    ratio is ticks of b by ticks of a, the median over the units; low and high its interval, sure in all cells together.
-    noise_floor is how far from 1 the interval of two copies of a reaches, as a factor >= 1. verdict says it in words.
-    """
-
-    size: int
-    distribution: str
-    offset: int
-    mode: str
-    ratio: float
-    low: float
-    high: float
-    noise_floor: float
-    verdict: str
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What compare() found; sweep holds every sample of a, b and the second copy of a."""
-
-    a: str
-    b: str
-    confidence: float
-    units: int
-    ratios: tuple[Ratio, ...]
-    sweep: Sweep
-
-    def table(self) -> list[Ratio]:
-        """One Ratio a cell."""
-        return list(self.ratios)
-
-    def frame(self) -> pd.DataFrame:
-        """The table as a DataFrame."""
-        import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
-
-        return pd.DataFrame(self.ratios, columns=Ratio._fields)
-
-    def text(self) -> str:
-        """The verdicts as a table of at most 100 columns, below the host's facts."""
-        lines = [
-            *self.sweep.host.to_lines(100),
-            "",
-            f"{self.b} compared with {self.a}: ticks of the second by ticks of the first; below 1 it is faster.",
-            (
-                f"{self.units} units (processes x placements) a cell; intervals by the sign test, {self.confidence:.0%} sure "
-                f"in all {len(self.ratios)} cells"
-            ),
-            "together (Bonferroni). Floor: what two copies of the first kernel differ by.",
-            "",
-            f"{'size':>10} {'offset':>7} {'ratio':>7} {'interval':>17} {'floor':>7}  verdict",
-            *(_line(ratio) for ratio in self.ratios),
-        ]
-        return "\n".join(lines) + "\n"
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def compare(
@@ -106,142 +47,210 @@ def compare(
     sizes: SupportsIndex | Iterable[SupportsIndex] = DPDK_SIZES,
     offsets: SupportsIndex | Iterable[SupportsIndex] = (0, 1),
     *,
-    placements: int = PLACEMENTS,
+    mode: str = "throughput",
+    lengths: Mapping[str, Lengths] | None = None,
+    cache: str = "hot",
+    form: str = "plain",
+    rounds: int = ROUNDS,
+    placements: int | Sequence[int] = PLACEMENTS,
     processes: int = 1,
     confidence: float = CONFIDENCE,
-    rounds: int = ROUNDS,
-    **as_in_sweep: Any,
+    within: float = WITHIN,
+    seconds: float | None = None,
+    seed: int | None = None,
+    huge_pages: bool = False,
+    batch_ticks: int | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Measures a, b and a second copy of a together, and says for each cell whether b is faster or slower than a.
 
-    placements x processes are the units, at least 10 of them; more placements are taken where so many cells need more
-    for the confidence. confidence: of all verdicts together. Everything else is as in sweep().
+    placements: how many there are when the cells are judged, one number or several that grow; cells that are decided
+    get no more. They are the evidence: processes repeat each of them, which only makes it steadier. confidence: of all
+    verdicts together. within: a difference that counts as none: 0.01, 1 %. seconds: a budget; no further stage is begun
+    when it is spent. Everything else is as in sweep().
 
-    ValueError for fewer units; CompileError (a ValueError) where there is no compiler to place the code with.
+    ValueError for placements that are too few for so many cells; CompileError (a ValueError) where there is no compiler
+    to place the code with. Ctrl-C keeps what was measured, the text says so.
     """
-    first, second = resolve(a), resolve(b)
-    if placements * processes < LEAST_UNITS:
-        raise ValueError(
-            f"placements x processes must be at least {LEAST_UNITS}, not {placements} x {processes}: "
-            "fewer units can't tell a difference from luck"
-        )
-    if not 0.5 <= confidence < 1:
-        raise ValueError(f"confidence must be in 0.5..1, below 1, not {confidence}")
+    first, second = request.resolve(a), request.resolve(b)
     if second.name == first.name:
         second = dataclasses.replace(second, name=f"{second.name} (b)")
     copy = dataclasses.replace(first, name=first.name + COPY)
-    cells = _count_cells(sizes, offsets, as_in_sweep)
-    needed = signtest.units_needed(signtest.bonferroni(confidence, cells))
-    placements = nearest(max(placements, math.ceil(needed / processes)))
-    measured = sweep(
+    looks = _check_looks(placements)
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be in 0.5..1, below 1, not {confidence}")
+    if not within >= 0:
+        raise ValueError(f"within must not be negative: {within} (0.01 is 1 %)")
+    course = _course(
         [first, second, copy],
-        sizes,
-        offsets,
-        placements=placements,
-        processes=processes,
+        request.integers("sizes", sizes),
+        request.integers("offsets", offsets),
+        mode=mode,
+        lengths=lengths,
+        cache=cache,
+        form=form,
+    )
+    course = dataclasses.replace(
+        course,
         rounds=rounds,
-        **as_in_sweep,
+        processes=processes,
+        seed=request.draw_seed() if seed is None else request.check_seed(seed),
+        target_ticks=max(request.target_ticks(), batch_ticks or 0),
+        huge_pages=huge_pages,
     )
-    if measured.plan.placements < placements:
-        raise ValueError(f"a comparison needs a compiler to place the code: {measured.plan.placement_note}")
-    return judge(measured, first.name, second.name, copy.name, confidence)
+    for what, value in {"rounds": rounds, "processes": processes}.items():
+        request.check_count(what, value)
+    _check_enough(looks, confidence, len({dataclasses.replace(cell, kernel="") for cell in course.cells}))
+    machine = host()
+
+    def judged(samples: Structured, plan: Plan) -> Comparison:
+        return judge(
+            Sweep(samples=samples, host=machine, plan=plan),
+            *(kernel.name for kernel in (first, second, copy)),
+            confidence=confidence,
+            within=within,
+            looks=looks,
+        )
+
+    with reporting(progress, f"{len(course.cells)} cells, {looks[0]} to {looks[-1]} placements") as report:
+        return in_stages(course, looks, judged, report, deadline=_deadline(seconds))
 
 
-def judge(measured: Sweep, a: str, b: str, copy: str, confidence: float = CONFIDENCE) -> Comparison:
-    """The Comparison of kernels in a sweep that was measured; copy is the second one of a. No clock is read."""
-    cells = measured.plan.cells
-    units = units_of(measured.samples, len(cells), measured.host.unit)
-    by_cell = {
-        name: {
-            dataclasses.replace(cell, kernel=""): _minima(of_cell)
-            for cell, of_cell in zip(cells, units, strict=True)
-            if cell.kernel == name
-        }
-        for name in (a, b, copy)
-    }
-    shared = [cell for cell in by_cell[a] if cell in by_cell[b]]
-    each = signtest.bonferroni(confidence, len(shared))
-    ratios = [
-        _ratio(cell, by_cell[a][cell], by_cell[b][cell], by_cell[copy][cell], confidence=each, names=(a, b))
-        for cell in shared
-    ]
-    return Comparison(
-        a, b, confidence, min((len(m) for m in by_cell[a].values()), default=0), tuple(ratios), measured
-    )
+def _deadline(seconds: float | None) -> float:
+    return float("inf") if seconds is None else time.monotonic() + seconds
 
 
-def _minima(units: Sequence[Unit]) -> dict[tuple[int, int], float]:
-    """The minimum of each unit that has one."""
-    return {
-        (unit.process, unit.placement): unit.summary.minimum
-        for unit in units
-        if not math.isnan(unit.summary.minimum)
-    }
-
-
-def _ratio(
-    cell: Cell,
-    a: dict[tuple[int, int], float],
-    b: dict[tuple[int, int], float],
-    copy: dict[tuple[int, int], float],
+def _course(
+    kernels: Sequence[Kernel],
+    sizes: Sequence[int],
+    offsets: Sequence[int],
     *,
-    confidence: float,
-    names: tuple[str, str],
-) -> Ratio:
-    middle, low, high = signtest.interval(_log_ratios(a, b), confidence)
-    _, copy_low, copy_high = signtest.interval(_log_ratios(a, copy), confidence)
-    floor = max(abs(copy_low), abs(copy_high))
-    return Ratio(
-        size=cell.size,
-        distribution=cell.distribution,
-        offset=cell.offset,
-        mode=cell.mode,
-        ratio=math.exp(middle),
-        low=math.exp(low),
-        high=math.exp(high),
-        noise_floor=math.exp(floor),
-        verdict=verdict(middle, low, high, floor, names),
+    mode: str,
+    lengths: Mapping[str, Lengths] | None,
+    cache: str,
+    form: str,
+) -> runner.Course:
+    """The cells that all three kernels have, and what they are timed on."""
+    check_way(mode, cache, form)
+    mixes = request.check_mixes(mode, lengths)
+    sets = request.sets_for(cache, host())
+    if mode == "mixed":
+        grid = request.mix_grid(mixes, cache, form)
+    else:
+        grid = request.grid(sizes, offsets, mode, cache, form)
+    cells, left_out = request.lay_out(kernels, grid, mixes, sets)
+    by_place = [dataclasses.replace(cell, kernel="") for cell in cells]
+    shared = [
+        cell for cell, place in zip(cells, by_place, strict=True) if by_place.count(place) == len(kernels)
+    ]
+    if not shared:
+        raise ValueError("no cell is left to compare: " + "; ".join(left_out))
+    return runner.Course(
+        kernels=kernels,
+        cells=shared,
+        left_out=left_out,
+        mixes=mixes,
+        sets=sets,
+        slack=max(*offsets, 1),
+        rounds=1,
+        seed=0,
+        target_ticks=0,
     )
 
 
-def _log_ratios(
-    a: dict[tuple[int, int], float], b: dict[tuple[int, int], float]
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The log of b by a for the units that both have."""
-    return np.array([math.log(b[unit] / a[unit]) for unit in a if unit in b])
+def _check_looks(placements: int | Sequence[int]) -> tuple[int, ...]:
+    """The numbers of placements at which is judged, in growing order. ValueError for one that can't be."""
+    given = placements if isinstance(placements, Iterable) else [placements]
+    looks = tuple(sorted({operator.index(each) for each in given}))
+    if not looks:
+        raise ValueError("placements must name at least one number, such as 32")
+    for each in looks:
+        check_placements(each)
+    return looks
 
 
-def verdict(middle: float, low: float, high: float, floor: float, names: tuple[str, str]) -> str:
-    """What a log ratio and its interval mean, given the floor of two copies."""
-    a, b = names
-    if low <= 0 <= high:
-        return "no difference resolved"
-    if abs(middle) <= floor:
-        return "no difference resolved: within the noise floor"
-    percent = (1 - math.exp(middle)) if middle < 0 else math.exp(middle) - 1
-    return f"{b} is {percent:.1%} {'faster' if middle < 0 else 'slower'} than {a}"
+def _check_enough(looks: Sequence[int], confidence: float, cells: int) -> None:
+    """ValueError unless the first look has placements enough for a verdict on each of so many cells."""
+    needed = least_values(look_confidence(confidence, cells, 0, len(looks)))
+    if looks[0] < needed:
+        raise ValueError(
+            f"{looks[0]} placements are too few: {cells} cells at {confidence:.0%} need {needed} at least, and "
+            "processes don't replace them"
+        )
 
 
-def _line(ratio: Ratio) -> str:
-    where = f"{ratio.size:>10}" if ratio.offset != RANDOM_OFFSET else f"{ratio.distribution:>10}"
-    offset = (
-        f"+{ratio.offset}"
-        if ratio.offset != RANDOM_OFFSET
-        else ("dep." if "dependent" in ratio.mode else "ind.")
+def in_stages(
+    course: runner.Course,
+    looks: Sequence[int],
+    judged: Callable[[Structured, Plan], Comparison],
+    report: Progress,
+    *,
+    deadline: float,
+) -> Comparison:
+    """Runs the course at looks[0] placements, then its undecided cells at more, until all are decided or none is left.
+
+    Ctrl-C in a later stage ends it with what there is. deadline: of time.monotonic(); no stage begins after it.
+    """
+    found, before = None, 0
+    parts: list[tuple[Structured, Plan]] = []
+    for look, n in enumerate(looks):
+        cells = course.cells if found is None else _of_kernels(course, undecided(found))
+        if not cells or (found is not None and time.monotonic() >= deadline):
+            break
+        first = looks[look - 1] if look else 0
+        stage = dataclasses.replace(course, cells=cells, first=first, placements=n - first)
+        steps = [before, before]
+
+        def later(done: int, total: int, steps: list[int] = steps, start: int = before) -> None:
+            steps[1] = start + total
+            report(start + done, start + total)
+
+        try:
+            samples, plan = runner.run(stage, later)
+        except KeyboardInterrupt:
+            if found is None:
+                raise
+            samples, plan = parts[-1]
+            parts[-1] = (samples, dataclasses.replace(plan, interrupted=True))
+        else:
+            _check_placed(plan, n - first)
+            parts.append((_numbered(samples, cells, course.cells), plan))
+        found = judged(*_joined(parts, course))
+        before = steps[1]
+        if found.sweep.plan.interrupted:
+            break
+    if found is None:
+        raise ValueError("there was no look at any placement")
+    return found
+
+
+def _of_kernels(course: runner.Course, places: set[Cell]) -> list[Cell]:
+    return [cell for cell in course.cells if dataclasses.replace(cell, kernel="") in places]
+
+
+def _check_placed(plan: Plan, wanted: int) -> None:
+    if plan.placement_note and wanted > 1:
+        raise ValueError(f"a comparison needs a compiler to place the code: {plan.placement_note}")
+
+
+def _numbered(samples: Structured, cells: Sequence[Cell], all_cells: Sequence[Cell]) -> Structured:
+    """The samples of some of the cells, with the numbers that these have among all."""
+    numbers = np.array([list(all_cells).index(cell) for cell in cells], dtype=samples["cell"].dtype)
+    samples["cell"] = numbers[samples["cell"]]
+    return samples
+
+
+def _joined(parts: Sequence[tuple[Structured, Plan]], course: runner.Course) -> tuple[Structured, Plan]:
+    """The samples of all stages, and one plan: that of the first with the placements of all."""
+    first, last = parts[0][1], parts[-1][1]
+    plan = dataclasses.replace(
+        first,
+        cells=tuple(course.cells),
+        rounds_done=last.rounds_done,
+        interrupted=last.interrupted,
+        placements=sum(plan.placements for _, plan in parts),
+        places={
+            name: tuple(place for _, plan in parts for place in plan.places[name]) for name in first.places
+        },
     )
-    words = ratio.verdict
-    if " is " in words:  # the names stand above the table
-        words = words.split(" is ", 1)[1].split(" than ")[0]
-    interval = f"{ratio.low:.3f} .. {ratio.high:.3f}"
-    return f"{where} {offset:>7} {ratio.ratio:>7.3f} {interval:>17} {ratio.noise_floor:>7.3f}  {words}"
-
-
-def _count_cells(sizes: Any, offsets: Any, as_in_sweep: dict[str, Any]) -> int:
-    """How many cells a comparison has, for the confidence of each."""
-    if as_in_sweep.get("mode") == "mixed":
-        return 2 * len(as_in_sweep.get("lengths") or ())
-    return _length(sizes) * _length(offsets)
-
-
-def _length(values: Any) -> int:
-    return len(list(values)) if hasattr(values, "__iter__") else 1
+    return np.concatenate([samples for samples, _ in parts]), plan

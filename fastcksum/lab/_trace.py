@@ -167,10 +167,9 @@ def _figures(
 ) -> tuple[tuple[TraceRow, ...], float]:
     """One row a kernel, and the ns a packet without a sum; the last cell of the samples is the empty kernel."""
     per_packet = samples["ticks"] / samples["calls"]
-    summaries = [
-        stats.summarise(per_packet[samples["cell"] == cell], samples["flags"][samples["cell"] == cell])
-        for cell in range(len(names) + 1)
-    ]
+    of_cells = [samples["cell"] == cell for cell in range(len(names) + 1)]
+    summaries = [stats.summarise(per_packet[cell], samples["flags"][cell]) for cell in of_cells]
+    halves = [stats.minima_of_halves(per_packet[cell & (samples["flags"] == 0)]) for cell in of_cells]
     ns = 1e9 / machine.hz
     without = summaries[-1].minimum
     rows = tuple(
@@ -179,8 +178,8 @@ def _figures(
             ticks_per_packet=summary.minimum,
             ns_per_packet=summary.minimum * ns,
             share=(summary.minimum - without) / summary.minimum,
-            badge="clean" if summary.error <= stats.NOISY_ERROR else "noisy",
+            badge=stats.badge(stats.disagreement(of_halves), np.zeros(0, np.bool_)),
         )
-        for name, summary in zip(names, summaries, strict=False)
+        for name, summary, of_halves in zip(names, summaries, halves, strict=False)
     )
     return rows, without * ns

@@ -12,6 +12,7 @@ from fastcksum import _core
 from fastcksum.lab._machine.facts import labelled_lines, tick_name
 
 from . import stats
+from .rows import first_of_rounds
 
 if TYPE_CHECKING:
     from fastcksum.lab._machine.facts import Host
@@ -32,7 +33,7 @@ def text(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> str:
         if facts["name"] != "nothing"
     ]
     parts += [_overhead_part(overhead)]
-    parts += [_notes(rows, len(samples), host, plan)]
+    parts += [notes(sum(row.dropped for row in rows), len(samples), host, plan)]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
@@ -81,7 +82,7 @@ def _kernel_part(facts: dict[str, Any], rows: list[Row]) -> list[str]:
 
 def _title(facts: dict[str, Any]) -> list[str]:
     """The kernel's name and what it is; for one compiled by the user, how."""
-    lines = _wrapped(f"### {facts['name']}: {facts['summary']}")
+    lines = wrapped(f"### {facts['name']}: {facts['summary']}")
     command = facts.get("command")
     if command:
         lines += labelled_lines("Built by", " ".join(command), WIDTH)
@@ -92,10 +93,11 @@ def _overhead_part(rows: list[Row]) -> list[str]:
     if not rows:
         return ["### Overhead: not measured (the yardstick `nothing` was not among the kernels)"]
     title = "### nothing: the overhead, an empty function in the same loop; not subtracted above"
-    return [*_wrapped(title), *table_lines(rows)]
+    return [*wrapped(title), *table_lines(rows)]
 
 
-def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
+def measured_lines(plan: Plan) -> list[str]:
+    """What was measured, how often, in which order, where and when."""
     cell = plan.cells[0]
     pin = "not pinned: the system refused" if plan.processor is None else f"pinned to CPU {plan.processor}"
     done = f"{plan.rounds_done} of {plan.rounds}" if plan.interrupted else str(plan.rounds)
@@ -103,6 +105,17 @@ def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[
         f"{cell.mode}, cache {cell.cache}, form {cell.form}; {done} rounds over {len(plan.cells)} cells, each in "
         f"another order (seed {plan.seed}); batches of {plan.target_ticks} ticks or more; {pin}; {plan.started}"
     )
+    return labelled_lines("Measured", how, WIDTH)
+
+
+def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
+    """A kernel's name and what it is, and the compiler and flags that it was built by."""
+    command = facts.get("command")
+    how = " ".join(command) if command else f"{host.compiler} {host.flags}"
+    return labelled_lines(label, f"{facts['name']}: {facts['summary']}; built by {how}", WIDTH)
+
+
+def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
     badges = ", ".join(f"{count} {name}" for name, count in _count_badges(rows).items())
     figures = (
         "the minimum over the rounds, gross. A remark names a cell that is not clean and how far its median lies above; "
@@ -110,7 +123,7 @@ def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[
     )
     return [
         *host.to_lines(WIDTH),
-        *labelled_lines("Measured", how, WIDTH),
+        *measured_lines(plan),
         *labelled_lines("Figures", figures, WIDTH),
         *labelled_lines("Core clock", _core_clock(rows, samples, host.unit), WIDTH),
     ]
@@ -123,9 +136,9 @@ def _count_badges(rows: list[Row]) -> dict[str, int]:
 
 def _core_clock(rows: list[Row], samples: Structured, unit: str) -> str:
     """How many core cycles a tick was, over the rounds."""
-    if all(math.isnan(row.est_core_cycles_per_byte) for row in rows if row.size):
+    if all(math.isnan(row.est_core_cycles_per_byte) for row in rows):
         return "unknown: the add and the multiply chain don't agree on it"
-    _, first = np.unique(samples["round"], return_index=True)
+    first, _ = first_of_rounds(samples)
     low, middle, high = np.quantile(_core.CHAIN / samples["add_ticks"][first], [0.25, 0.5, 0.75])
     return (
         f"one {tick_name(unit).removesuffix('s')} was about {middle:.2f} core cycles "
@@ -133,9 +146,9 @@ def _core_clock(rows: list[Row], samples: Structured, unit: str) -> str:
     )
 
 
-def _notes(rows: list[Row], n_samples: int, host: Host, plan: Plan) -> list[str]:
+def notes(dropped: int, n_samples: int, host: Host, plan: Plan) -> list[str]:
+    """What a reader must know of the samples, the code's places, the buffers and the end, as lines."""
     notes = [f"Left out: {sentence}." for sentence in plan.left_out]
-    dropped = sum(row.dropped for row in rows)
     if dropped:
         notes.append(
             f"Dropped: {dropped} of {n_samples} samples, in which the thread migrated, was switched out or "
@@ -147,7 +160,7 @@ def _notes(rows: list[Row], n_samples: int, host: Host, plan: Plan) -> list[str]
         notes.append(
             f"Interrupted: {plan.rounds_done} of {plan.rounds} rounds were done; these are their figures."
         )
-    return [line for note in notes for line in _wrapped(note)]
+    return [line for note in notes for line in wrapped(note)]
 
 
 def _placement_note(plan: Plan) -> str:
@@ -192,5 +205,6 @@ def _mix_text(mix: Any) -> str:
     return f"any of {low} to {high} bytes alike"
 
 
-def _wrapped(sentence: str) -> list[str]:
+def wrapped(sentence: str) -> list[str]:
+    """The sentence in lines of at most WIDTH columns, all but the first indented."""
     return textwrap.wrap(sentence, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

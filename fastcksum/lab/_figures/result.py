@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fastcksum._extras import extra
@@ -36,6 +37,11 @@ class Sweep:
 
     def table(self) -> list[Row]:
         """One Row a cell, in the order of the plan."""
+        return list(self._rows)
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        """The figures, made once: the samples don't change."""
         return rows_of(self.samples, self.plan.cells, self.plan.mean_lengths, self.host.unit)
 
     def frame(self) -> pd.DataFrame:

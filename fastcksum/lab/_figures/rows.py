@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from .record import OVERHEAD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy.typing as npt
+
     from .record import Cell, Structured
+    from .result import Sweep
 
 # The additions a core cycle that any x86-64 core since 2013 manages; nothing is presumed of others.
 LEAST_WIDE: Final = {"tsc_ticks": 3.0}
@@ -27,10 +31,11 @@ MUL_LATENCY: Final = {"tsc_ticks": 3}
 class Row(NamedTuple):
     """One cell of a sweep in figures.
 
-    Times are in `unit`s a call. With one placement in one process ticks_per_call is the minimum over the rounds, q1 and
-    q3 are quartiles, error is (median - minimum) / minimum. With more of them each is the median over those units, and
-    placement_low and placement_high are the least and the largest minimum (NaN with a single one). Per-byte figures
-    are of the gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is larger
+    Times are in `unit`s a call. At one placement in one process ticks_per_call is the minimum over the rounds, q1 and
+    q3 are quartiles, error is (median - minimum) / minimum. Over several processes each is the median at a placement,
+    then the median over the placements; placement_low and placement_high are the least and the largest minimum (NaN
+    with a single one). badge: "clean" where ticks_per_call repeats in halves of the rounds. Per-byte figures are of the
+    gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is larger
     than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a mix of
     lengths; its per-byte figures are of its mean length.
     """
@@ -60,51 +65,98 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The figures of one cell in one process at one placement."""
+    """The figures of one cell in one process at one placement.
+
+    visits: the least ticks a call of each visit that has a sample without a flag, in the order of the rounds.
+    core_cycles: the median over the visits whose clock is known. contended: of each sample without a flag, whether its
+    round shared the core.
+    """
 
     process: int
     placement: int
     summary: stats.Summary
+    visits: npt.NDArray[np.float64]
     core_cycles: float
-    badge: stats.Badge
+    contended: npt.NDArray[np.bool_]
 
 
 def units_of(samples: Structured, n_cells: int, unit: str) -> list[list[Unit]]:
     """The units of each cell, from samples whose `cell` is an index into the cells."""
-    contended = _contended_by_round(samples, unit)
-    found: list[list[Unit]] = []
-    for index in range(n_cells):
-        of_cell = samples[samples["cell"] == index]
-        places = np.unique(of_cell[["process", "placement"]])
-        found.append([_unit(of_cell, process, placement, unit, contended) for process, placement in places])
+    order = np.lexsort([samples[name] for name in ("round", "placement", "process", "cell")])
+    columns = {name: samples[name][order] for name in _USED}
+    columns["per_call"] = columns["ticks"] / columns["calls"]
+    columns["contended"] = _contended(samples, unit)[order]
+    found: list[list[Unit]] = [[] for _ in range(n_cells)]
+    for start, end in _runs([columns[name] for name in ("cell", "process", "placement")]):
+        of_unit = {name: column[start:end] for name, column in columns.items()}
+        found[int(of_unit["cell"][0])].append(_unit(of_unit, unit))
     return found
 
 
-def _unit(
-    of_cell: Structured, process: int, placement: int, unit: str, contended: dict[tuple[int, int], bool]
-) -> Unit:
-    samples = of_cell[(of_cell["process"] == process) & (of_cell["placement"] == placement)]
-    good = samples[samples["flags"] == 0]
-    summary = stats.summarise(samples["ticks"] / samples["calls"], samples["flags"])
+_USED: Final = ("ticks", "calls", "flags", "round", "placement", "process", "cell", "add_ticks", "mul_ticks")
+
+
+def _runs(keys: Sequence[npt.NDArray[Any]]) -> list[tuple[int, int]]:
+    """Where each run of equal keys starts and ends, in columns that are sorted by them."""
+    if len(keys[0]) == 0:
+        return []
+    new = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    edges = [0, *(np.flatnonzero(new) + 1).tolist(), len(keys[0])]
+    return list(itertools.pairwise(edges))
+
+
+def _unit(of_unit: dict[str, npt.NDArray[Any]], unit: str) -> Unit:
+    good = of_unit["flags"] == 0
+    kept = {name: column[good] for name, column in of_unit.items()}
+    starts = [start for start, _ in _runs([kept["round"]])]
+    visits = np.minimum.reduceat(kept["per_call"], starts) if starts else np.zeros(0)
     known = stats.core_cycle_samples(
-        good["ticks"] / good["calls"],
-        good["add_ticks"],
-        good["mul_ticks"],
+        visits,
+        kept["add_ticks"][starts],
+        kept["mul_ticks"][starts],
         chain=_core.CHAIN,
         mul_latency=MUL_LATENCY.get(unit),
     )
-    cycles = stats.summarise(known, np.zeros(len(known)))
-    shared = np.array([contended[int(process), number] for number in good["round"].tolist()], dtype=np.bool_)
-    error = summary.error if np.isnan(cycles.error) else min(summary.error, cycles.error)
-    return Unit(int(process), int(placement), summary, cycles.minimum, stats.badge(error, shared))
+    return Unit(
+        process=int(of_unit["process"][0]),
+        placement=int(of_unit["placement"][0]),
+        summary=stats.summarise(of_unit["per_call"], of_unit["flags"]),
+        visits=visits,
+        core_cycles=median(known.tolist()),
+        contended=kept["contended"],
+    )
 
 
-def _contended_by_round(samples: Structured, unit: str) -> dict[tuple[int, int], bool]:
-    """Whether the core was shared, for each (process, round)."""
-    rounds, first = np.unique(samples[["process", "round"]], return_index=True)
+def _contended(samples: Structured, unit: str) -> npt.NDArray[np.bool_]:
+    """Of each sample, whether its round shared the core."""
+    first, number = first_of_rounds(samples)
     rates = stats.sentinel(samples["add_ticks"][first], samples["wide_ticks"][first])
-    shared = stats.contended_rounds(rates, least=LEAST_WIDE.get(unit, 0.0))
-    return {(int(process), int(number)): bool(s) for (process, number), s in zip(rounds, shared, strict=True)}
+    return stats.contended_rounds(rates, least=LEAST_WIDE.get(unit, 0.0))[number]
+
+
+def first_of_rounds(samples: Structured) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """(the first sample of each round of each placement and process, the number of its round for each sample)."""
+    keys = [samples[name] for name in ("round", "placement", "process")]
+    order = np.lexsort(keys)
+    runs = _runs([key[order] for key in keys])
+    number = np.empty(len(samples), np.intp)
+    number[order] = np.repeat(np.arange(len(runs)), [end - start for start, end in runs])
+    return order[[start for start, _ in runs]], number
+
+
+def placement_minima(sweep: Sweep) -> list[dict[int, float]]:
+    """Of each cell, placement -> the median over the processes of the minima there; NaN where all samples are flagged."""
+    samples = sweep.samples
+    order = np.lexsort([samples[name] for name in ("process", "placement", "cell")])
+    keys = [samples[name][order] for name in ("cell", "placement", "process")]
+    per_call = np.where(samples["flags"] == 0, samples["ticks"] / samples["calls"], np.inf)[order]
+    minima: list[dict[int, list[float]]] = [{} for _ in sweep.plan.cells]
+    for start, end in _runs(keys):
+        least = float(per_call[start:end].min())
+        at = minima[int(keys[0][start])].setdefault(int(keys[1][start]), [])
+        if np.isfinite(least):
+            at.append(least)
+    return [{placement: median(each) for placement, each in of_cell.items()} for of_cell in minima]
 
 
 def rows_of(
@@ -112,13 +164,13 @@ def rows_of(
 ) -> list[Row]:
     """One Row for each of the cells, from samples whose `cell` is an index into them."""
     units = units_of(samples, len(cells), unit)
-    headlines = [_median(each.summary.minimum for each in of_cell) for of_cell in units]
+    headlines = [_over_placements(of_cell, [each.summary.minimum for each in of_cell]) for of_cell in units]
     overheads = {
         dataclasses.replace(cell, kernel=""): headline
         for cell, headline in zip(cells, headlines, strict=True)
         if cell.kernel == OVERHEAD
     }
-    calls = {int(cell): int(n) for cell, n in zip(samples["cell"], samples["calls"], strict=True)}
+    calls = dict(zip(samples["cell"].tolist(), samples["calls"].tolist(), strict=True))
     return [
         _row(
             cell,
@@ -135,8 +187,11 @@ def rows_of(
 def _row(
     cell: Cell, units: Sequence[Unit], unit: str, *, calls: int, mean_length: float, overhead: float | None
 ) -> Row:
-    headline = _median(each.summary.minimum for each in units)
-    cycles = _median(each.core_cycles for each in units)
+    def typical(figures: Iterable[float]) -> float:
+        return _over_placements(units, list(figures))
+
+    headline = typical(each.summary.minimum for each in units)
+    cycles = typical(each.core_cycles for each in units)
     minima = [each.summary.minimum for each in units if not np.isnan(each.summary.minimum)]
     several = len(units) > 1 and len(minima) > 0
     nan = float("nan")
@@ -150,22 +205,35 @@ def _row(
         net_ticks_per_call=stats.net(headline, overhead),
         ticks_per_byte=headline / mean_length if mean_length else nan,
         est_core_cycles_per_byte=cycles / mean_length if mean_length else nan,
-        q1=_median(each.summary.q1 for each in units),
-        q3=_median(each.summary.q3 for each in units),
-        error=_median(each.summary.error for each in units),
-        badge=_usual_badge(units),
+        q1=typical(each.summary.q1 for each in units),
+        q3=typical(each.summary.q3 for each in units),
+        error=typical(each.summary.error for each in units),
+        badge=_badge(units),
         placement_low=min(minima) if several else nan,
         placement_high=max(minima) if several else nan,
     )
 
 
-def _median(values: Iterable[float]) -> float:
+def _over_placements(units: Sequence[Unit], figures: Sequence[float]) -> float:
+    """The median over the placements of the median over the processes: one figure a unit."""
+    at: dict[int, list[float]] = {}
+    for unit, figure in zip(units, figures, strict=True):
+        at.setdefault(unit.placement, []).append(figure)
+    return median(median(each) for each in at.values())
+
+
+def median(values: Iterable[float]) -> float:
     """The median of the values that are numbers, NaN if there are none."""
     known = [value for value in values if not np.isnan(value)]
     return float(np.median(known)) if known else float("nan")
 
 
-def _usual_badge(units: Sequence[Unit]) -> stats.Badge:
-    """The badge in the middle of the units', from clean to contended."""
-    ranks = sorted(stats.BADGES.index(each.badge) for each in units)
-    return stats.BADGES[ranks[len(ranks) // 2]] if ranks else "noisy"
+def _badge(units: Sequence[Unit]) -> stats.Badge:
+    """Whether the headline repeats: what each half of the visits would have made it."""
+    of_units = [stats.minima_of_halves(unit.visits) for unit in units]
+    halves = [
+        [_over_placements(units, [of_unit[split][half] for of_unit in of_units]) for half in (0, 1)]
+        for split in range(len(stats.SPLITS))
+    ]
+    contended = np.concatenate([unit.contended for unit in units]) if units else np.zeros(0, np.bool_)
+    return stats.badge(stats.disagreement(halves), contended)

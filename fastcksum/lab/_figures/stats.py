@@ -13,17 +13,26 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     import numpy.typing as npt
 
+    Half: TypeAlias = Callable[[int], npt.NDArray[np.bool_]]
     Floats: TypeAlias = npt.NDArray[np.float64]
     AnyNumbers: TypeAlias = npt.NDArray[np.floating] | npt.NDArray[np.integer]
 
 Badge: TypeAlias = Literal["clean", "noisy", "contended"]
 BADGES: tuple[Badge, ...] = ("clean", "noisy", "contended")
 
-# A cell is noisy when its median lies more than this above its minimum. Minima of quiet runs repeat within 2 %, and
-# do so while the median stays within 5 % of them.
-NOISY_ERROR = 0.05
+# A cell is clean when the minima of halves of its visits agree within this. Of cells that are, at least 95 of 100
+# repeat within 2 % in another run (benchmarks/calibration.py).
+REPEATS = 0.01
+# Each split of the visits 0, 1, 2, ... into halves: odd and even ones, odd and even pairs, the first and the last.
+SPLITS: tuple[tuple[Half, Half], ...] = (
+    (lambda n: np.arange(n) % 2 == 0, lambda n: np.arange(n) % 2 == 1),
+    (lambda n: np.arange(n) // 2 % 2 == 0, lambda n: np.arange(n) // 2 % 2 == 1),
+    (lambda n: np.arange(n) < n // 2, lambda n: np.arange(n) >= n // 2),
+)
 # A round is contended when its four-wide adds ran below this share of the rate seen in the best tenth of rounds.
 CONTENDED_SHARE = 0.85
 # The two chains must tell the same core clock within this, or the round's clock is not known.
@@ -83,15 +92,27 @@ def contended_rounds(rates: Floats, *, least: float = 0.0) -> npt.NDArray[np.boo
     return np.asarray(rates < CONTENDED_SHARE * possible, dtype=np.bool_)
 
 
-def badge(error: float, contended: npt.NDArray[np.bool_]) -> Badge:
-    """The badge of a cell: `contended` says of each sample that was kept whether its round shared the core.
+def minima_of_halves(visits: Floats) -> list[list[float]]:
+    """For each of SPLITS the minima of its two halves, NaN for an empty one."""
+    picked = [[visits[half(len(visits))] for half in split] for split in SPLITS]
+    return [[float(half.min()) if len(half) else float("nan") for half in split] for split in picked]
 
-    error: how far the median lies above the minimum; where the core's clock is known the smaller one of ticks and of
-    core cycles, since a clock that moves against the counter is no noise, and memory doesn't follow the core's clock.
+
+def disagreement(halves: Iterable[Sequence[float]]) -> float:
+    """How far apart the headlines of two halves lie at most, as a share of the lesser; NaN where a half has none."""
+    ratios = [max(pair) / min(pair) for pair in halves if not np.isnan(pair).any()]
+    return max(ratios) - 1 if ratios else float("nan")
+
+
+def badge(disagreement: float, contended: npt.NDArray[np.bool_]) -> Badge:
+    """The badge of a cell: whether the headline repeats is what is claimed, so it is what is asked.
+
+    disagreement: of the headlines of halves of the visits. contended: of each sample that was kept, whether its round
+    shared the core.
     """
     if len(contended) and np.mean(contended) > 0.5:
         return "contended"
-    if not error <= NOISY_ERROR:  # NaN is not clean either
+    if not disagreement <= REPEATS:  # NaN is not clean either
         return "noisy"
     return "clean"
 

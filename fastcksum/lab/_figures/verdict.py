@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .intervals import Interval
 
 Verdict: TypeAlias = Literal["faster", "slower", "same", "unresolved"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("faster", "slower", "same", "unresolved")
 # How much of the error each look at the placements may spend, out of so many looks: later ones see more.
 SHARES: Final = {1: (1.0,), 2: (0.4, 0.6), 3: (0.2, 0.3, 0.5)}
 WITHIN: Final = 0.01

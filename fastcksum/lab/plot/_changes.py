@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from fastcksum.lab._compare import Comparison
+from fastcksum.lab._figures.comparison import Comparison
 
 from ._axes import one_byte_longer, size_axis
 from ._style import alignment_words, caption, compilers_of, conditions, head, listed, picture, styles
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fastcksum.lab._compare import Ratio
+    from fastcksum.lab._figures.comparison import Ratio
 
 _RATIOS: Final = (
     *(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.4, 1.7),
@@ -32,7 +32,7 @@ def before_after(
     """How many times faster the second kernel of each comparison is than the first, against size, with intervals.
 
     comparisons: one, or label -> Comparison. Above 1 the second is faster. The grey bar is the noise floor, what two
-    copies of the same code differ by; a hollow marker is a cell in which no difference was resolved. ValueError if the
+    copies of the same code differ by; a hollow marker is a cell where they are the same or not told apart. ValueError if the
     offset was not compared.
     """
     labelled = _labelled(comparisons)
@@ -52,8 +52,8 @@ def before_after(
         _ratio_axis(axes)
         axes.set_ylabel("before / after: times faster")
         head(figure, title or f"What the change gains, {alignment_words(offset)}", axes)
-        sure = f"{first.confidence:.0%} intervals over {first.units} placements and processes, together for all cells"
-        hollow = "hollow: no difference resolved"
+        sure = f"{first.confidence:.0%} intervals over {_placements_of(chosen)} placements, together for all cells"
+        hollow = "hollow: the same, or not told apart"
         compilers = [
             name for each in labelled.values() for name in compilers_of(each.sweep, (each.a, each.b))
         ]
@@ -81,6 +81,12 @@ def _ratios_at(label: str, comparison: Comparison, offset: int) -> list[Ratio]:
     return at
 
 
+def _placements_of(chosen: Mapping[str, Sequence[Ratio]]) -> str:
+    """How many placements the cells have: "32", or "32 to 128"."""
+    counts = sorted({ratio.placements for ratios in chosen.values() for ratio in ratios})
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
 def _floor_at(size: int, chosen: Iterable[Sequence[Ratio]]) -> float:
     """The largest noise floor of the comparisons at a size."""
     return max(ratio.noise_floor for ratios in chosen for ratio in ratios if ratio.size == size)
@@ -98,7 +104,7 @@ def _draw_ratios(
     axes.errorbar(sizes, faster, yerr=spread, capsize=3, **{**style, "linestyle": "none"})
     through = ~np.array(one_byte_longer([ratio.size for ratio in ratios]), dtype=bool)
     axes.plot(sizes[through], faster[through], label=label, **style)
-    unresolved = np.array([ratio.verdict.startswith("no difference") for ratio in ratios])
+    unresolved = np.array([ratio.verdict in {"same", "unresolved"} for ratio in ratios])
     hollow = {**style, "linestyle": "none", "markerfacecolor": "white", "zorder": 5}
     axes.plot(sizes[unresolved], faster[unresolved], **hollow)
 
