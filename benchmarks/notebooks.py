@@ -9,13 +9,20 @@ Needs `pip install -e '.[test]'`, as the tests do, and a quiet machine for figur
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jupytext
 import nbformat
+from jupyter_client import KernelManager
 from nbclient import NotebookClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 
@@ -28,27 +35,42 @@ def from_script(script: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def execute(notebook: nbformat.NotebookNode) -> None:
+def execute(notebook: nbformat.NotebookNode, report: Callable[[int, int], None]) -> None:
     """Runs all cells in a new kernel, in the folder of the notebooks. CellExecutionError where one fails."""
+
+    def cell_done(cell_index: int, **_: object) -> None:
+        report(cell_index + 1, len(notebook.cells))
+
     client = NotebookClient(
         notebook,
+        km=KernelManager(kernel_name="python3", transport="ipc"),
         timeout=None,
         record_timing=False,
         resources={"metadata": {"path": str(FOLDER)}},
+        on_cell_executed=cell_done,
     )
     client.execute()
 
 
 def main(names: list[str]) -> None:
     """Executes the notebooks whose names hold one of `names`."""
+    os.environ["TQDM_DISABLE"] = "1"  # or every bar would stay in the outputs
+    begun = time.monotonic()
     for script in sorted(FOLDER.glob("*.py")):
         if names and not any(name in script.stem for name in names):
             continue
         started = time.monotonic()
         notebook = from_script(script)
-        execute(notebook)
+        execute(notebook, partial(show, script.stem, started))
         nbformat.write(notebook, script.with_suffix(".ipynb"))
-        sys.stdout.write(f"{script.stem}: {time.monotonic() - started:.0f} s\n")
+        sys.stdout.write("\n")
+    sys.stdout.write(f"all: {time.monotonic() - begun:.0f} s\n")
+
+
+def show(name: str, started: float, done: int, cells: int) -> None:
+    """One line a page, written over and over: how many of its cells have run, for how long."""
+    sys.stdout.write(f"\r{name}: cell {done} of {cells}, {time.monotonic() - started:.0f} s")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._figures.verdict import Verdict, words
 from fastcksum.lab.plot._builds import WIDTHS
 from fastcksum.lab.plot._packets import HATCHES
+from fastcksum.lab.plot._style import in_words
 from fastcksum.packets import fill_checksums
 
 if TYPE_CHECKING:
@@ -269,9 +270,27 @@ def test_every_picture_is_a_page_wide_and_a_notebook_shows_it(picture: tuple[str
     png, metadata = figure._repr_png_()
     assert png.startswith(b"\x89PNG\r\n")
     width, height = struct.unpack(">II", png[16:24])
-    assert metadata == {"width": 800}
+    assert metadata.keys() == {"width", "alt"}
+    assert metadata["width"] == 800
     assert width == 1200
     assert height < 1.2 * width
+
+
+def test_every_picture_is_told_in_words(picture: tuple[str, Figure]) -> None:
+    name, figure = picture
+    words = in_words(figure)
+    assert UNITS.get(name, "TSC cycles per byte") in words
+    assert 60 < len(words) < 4000
+    assert "\n" not in words
+    for axes in figure.axes:
+        for label in axes.get_legend_handles_labels()[1]:
+            if any(line.get_label() == label for line in axes.lines):
+                assert label in words
+
+
+def test_a_line_is_told_by_its_ends() -> None:
+    words = in_words(plot.cycles_per_byte(made_up(offsets=(0,)), kernels=["before"]))
+    assert "before 0.35 at 20 to 0.1 at 65,536" in words
 
 
 def assert_on_the_page(figure: Figure) -> None:
@@ -590,12 +609,11 @@ def test_verdicts_are_stacked_by_layer() -> None:
 
 def test_costs_of_others_are_hatched() -> None:
     axes = PICTURES["cost_per_packet"]().axes[0]
-    mine, other = axes.patches
-    assert isinstance(mine, Rectangle)
-    assert isinstance(other, Rectangle)
-    assert (mine.get_width(), other.get_width()) == (40, 2000)
-    assert (mine.get_hatch(), other.get_hatch()) == ("", "//")
-    assert [text.get_text() for text in axes.texts] == [" 40", " 2,000"]
+    mine, other = axes.lines
+    assert (xs(mine), xs(other)) == ([40], [2000])
+    assert to_hex(mine.get_markerfacecolor()) == to_hex(plot.COLOURS[0])
+    assert to_hex(other.get_markerfacecolor()) == "#ffffff"
+    assert [text.get_text() for text in axes.texts] == ["40", "2,000"]
     assert axes.get_xscale() == "log"
 
 

@@ -175,7 +175,12 @@ def _draw_map(axes: Axes, ratios: pd.DataFrame, noise: float, limit: float) -> A
     faster = np.argwhere(shades < 0)
     axes.plot(starts[faster[:, 1]] + 0.5, faster[:, 0] + 0.5, "k.", markersize=2.5)
     labelled = [
-        i for i, at in enumerate(offsets) if i == 0 or starts[i] - starts[i - 1] > 1 or at % 8 == at - i == 0
+        i
+        for i, at in enumerate(offsets)
+        if i == 0
+        or starts[i] - starts[i - 1] > 1
+        or (at % 8 == 0 and starts[i] + 4 <= starts[-1] and at < 1000)
+        or (at % 16 == 0 and starts[i] - starts[i - 1] == 1)
     ]
     axes.set_xticks(starts[labelled] + 0.5, [f"{offsets[i]:,}" for i in labelled])
     axes.set_yticks(np.arange(len(ratios)) + 0.5, [f"{size:,}" for size in ratios.index])

@@ -56,7 +56,7 @@ def cycles_per_byte(
         head(figure, title or f"Cost per byte, {alignment_words(offset)}", axes)
         caption(
             figure,
-            f"{host_line(sweep, names)}. Line: minimum; band: first to third quartile.",
+            f"{host_line(sweep, names)}. Line: minimum; band: first to third quartile; hollow: one byte more.",
         )
     return figure
 
@@ -147,7 +147,7 @@ def published_and_measured(
         if units[0] != units[1]:
             right.set_ylabel(f"{units[1]} per byte")
         head(figure, title or f"Published and measured, {alignment_words(offset)}")
-        caption(figure, f"Measured on {host_line(sweep, names)}.")
+        caption(figure, f"Measured on {host_line(sweep, names)}. Marker beside a line: one byte more.")
     return figure
 
 
@@ -216,7 +216,7 @@ def _mark_caches(axes: Axes, host: Host, largest: float) -> None:
 
 def _draw_calls(axes: Axes, cells: pd.DataFrame, label: str, style: Mapping[str, Any]) -> None:
     """A line of ticks a call; the band is the range over placements, or the quartiles where there is one placement."""
-    small = {"markersize": 2.2} if len(cells) > MANY_SIZES else {}
+    small = {"marker": "", "linewidth": 1.2} if len(cells) > MANY_SIZES else {}
     axes.plot(cells["size"], cells["ticks_per_call"], label=label, **{**style, **small})
     several = cells["placement_low"].notna().all()
     low, high = ("placement_low", "placement_high") if several else ("q1", "q3")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.artist import Artist
+    from matplotlib.lines import Line2D
 
     from fastcksum.lab._figures.result import Sweep
     from fastcksum.lab._machine.facts import Host
@@ -29,6 +30,7 @@ LINES: Final = ("-", "--", "-.", ":")
 MARKERS: Final = "osD^vP*X"
 PAGE: Final = (8.0, 4.6)  # inches; 800 pixels wide as a notebook shows it
 DOTS: Final = 150  # an inch: sharp on a fine screen and in print, at the same width
+LONGEST_LIST: Final = 40  # texts of one panel that are read out
 _STYLE: Final[dict[Any, Any]] = {
     "axes.grid": True,
     "axes.axisbelow": True,
@@ -48,10 +50,39 @@ _STYLE: Final[dict[Any, Any]] = {
 class Picture(Figure):
     """A figure that a notebook shows by itself, whatever backend is in use and without pyplot."""
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+    def _repr_png_(self) -> tuple[bytes, dict[str, int | str]]:
         png = io.BytesIO()
         self.savefig(png, format="png", dpi=DOTS)
-        return png.getvalue(), {"width": round(self.get_figwidth() * self.dpi)}
+        return png.getvalue(), {"width": round(self.get_figwidth() * self.dpi), "alt": in_words(self)}
+
+
+def in_words(figure: Figure) -> str:
+    """The picture for those who can't see it: title, axes, each line with its ends, each text in it, the caption."""
+    titles = [text.get_text() for text in figure.texts if text is getattr(figure, "_suptitle", None)]
+    titles += [legend.get_title().get_text() for legend in figure.legends]
+    words = [*titles, *(_axes_in_words(axes) for axes in figure.axes)]
+    return " ".join(f"{each.rstrip('. ')}." for each in [*words, figure.get_supxlabel()] if each).replace(
+        "\n", " "
+    )
+
+
+def _axes_in_words(axes: Axes) -> str:
+    head = ", ".join(filter(None, [axes.get_title(loc="left"), axes.get_title()]))
+    sides = " by ".join(filter(None, [axes.get_ylabel(), axes.get_xlabel()]))
+    lines = [_line_in_words(line) for line in axes.lines if not str(line.get_label()).startswith("_")]
+    texts = [text.get_text().strip() for text in axes.texts if text.get_text().strip()]
+    shown = [
+        *lines,
+        *texts[:LONGEST_LIST],
+        *([f"and {len(texts) - LONGEST_LIST} more"] * (len(texts) > LONGEST_LIST)),
+    ]
+    return ": ".join(filter(None, [head, sides, "; ".join(shown)]))
+
+
+def _line_in_words(line: Line2D) -> str:
+    points = zip(np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float), strict=True)
+    ends = [f"{y:.3g} at {x:,.6g}" for x, y in points]
+    return " to ".join([f"{line.get_label()} {ends[0]}", *ends[1:][-1:]]) if ends else str(line.get_label())
 
 
 @contextmanager
