@@ -15,6 +15,9 @@
 /* What the data is made of. Carries: words 0xffff with a 1 at the end of each 64 bytes, so that every lane carries. */
 enum verify_fill { VERIFY_ZEROS, VERIFY_ONES, VERIFY_RANDOM, VERIFY_CARRIES, VERIFY_FILLS };
 
+/* Offsets and lengths go up to this. */
+#define VERIFY_MAX_BYTES (1 << 30)
+
 struct verify_plan {
     enum verify_fill fill;
     size_t offset;

@@ -54,12 +54,14 @@ static void decode(const struct batch_integers *integers, size_t from, size_t n,
 }
 
 /* The sums of one decoded block, all from one start value or (starts not NULL) each from its own. Returns how many. */
-CKSUM_INLINE size_t sum_block(cksum_fn *fn, const unsigned char *buf, size_t size, const uint64_t *offset,
-                              const uint64_t *length, uint64_t start, const uint64_t *starts, size_t n, uint16_t *out)
+CKSUM_INLINE size_t sum_block(cksum_fn *fn, size_t min_len, const unsigned char *buf, size_t size,
+                              const uint64_t *offset, const uint64_t *length, uint64_t start, const uint64_t *starts,
+                              size_t n, uint16_t *out)
 {
     for (size_t i = 0; i < n; i++) {
         start = starts == NULL ? start : starts[i];
-        if (CKSUM_UNLIKELY(offset[i] > size || length[i] > size - offset[i] || start > BATCH_MAX_INITIAL)) {
+        if (CKSUM_UNLIKELY(offset[i] > size || length[i] > size - offset[i] || length[i] < min_len ||
+                           start > BATCH_MAX_INITIAL)) {
             return i;
         }
         out[i] = cksum_fold32(fn(buf + offset[i], (size_t)length[i], (uint32_t)start));
@@ -94,14 +96,14 @@ static size_t sum_plain(cksum_fn *fn, const unsigned char *buf, size_t size, con
     return n;
 }
 
-size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size, const struct batch_integers *offsets,
-                  const struct batch_integers *lengths, const struct batch_integers *initial, size_t n, uint16_t *out,
-                  struct batch_error *error)
+size_t batch_sums(cksum_fn *fn, size_t min_len, const unsigned char *buf, size_t size,
+                  const struct batch_integers *offsets, const struct batch_integers *lengths,
+                  const struct batch_integers *initial, size_t n, uint16_t *out, struct batch_error *error)
 {
     uint64_t offset[BLOCK], length[BLOCK], starts[BLOCK];
     const bool one_start = initial->stride == 0 && n > 0;
     const uint64_t start = one_start ? batch_integer(initial, 0) : 0;
-    if (one_start && start <= BATCH_MAX_INITIAL && is_plain(offsets) && is_plain(lengths)) {
+    if (min_len == 0 && one_start && start <= BATCH_MAX_INITIAL && is_plain(offsets) && is_plain(lengths)) {
         return sum_plain(fn, buf, size, offsets, lengths, (uint32_t)start, n, out, error);
     }
     for (size_t from = 0; from < n; from += BLOCK) {
@@ -110,10 +112,10 @@ size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size, const str
         decode(offsets, from, count, offset);
         decode(lengths, from, count, length);
         if (one_start) {
-            summed = sum_block(fn, buf, size, offset, length, start, NULL, count, out + from);
+            summed = sum_block(fn, min_len, buf, size, offset, length, start, NULL, count, out + from);
         } else {
             decode(initial, from, count, starts);
-            summed = sum_block(fn, buf, size, offset, length, 0, starts, count, out + from);
+            summed = sum_block(fn, min_len, buf, size, offset, length, 0, starts, count, out + from);
         }
         if (summed != count) {
             *error =

@@ -32,11 +32,12 @@ struct batch_error {
 
 /*
  * The folded raw sums of n spans of buf[0..size), into out. Returns n; or, at the first span that does not lie in the
- * buffer or whose start value is too large, its index, and fills error.
+ * buffer, is shorter than min_len (what the function reads whatever its length says), or starts from too large a value,
+ * its index, and fills error.
  *
  * Each number is read once, into a local copy that is checked and then used: the arrays may change meanwhile.
  */
-CKSUM_HIDDEN size_t batch_sums(cksum_fn *fn, const unsigned char *buf, size_t size,
+CKSUM_HIDDEN size_t batch_sums(cksum_fn *fn, size_t min_len, const unsigned char *buf, size_t size,
                                const struct batch_integers *offsets, const struct batch_integers *lengths,
                                const struct batch_integers *initial, size_t n, uint16_t *out,
                                struct batch_error *error);

@@ -5,6 +5,7 @@
 #ifndef CKSUM_KERNELS_RECEIVE_H
 #define CKSUM_KERNELS_RECEIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,13 +38,24 @@ CKSUM_INLINE int cksum_receivable(const unsigned char *packet, size_t size)
 
 /*
  * Reads header lengths, protocol and addresses, sums the segment on top of its pseudo header and copies its payload
- * once. The result is made of all that was read. The packet is receivable; scratch has CKSUM_SCRATCH_BYTES.
+ * once. The result is made of all that was read. The packet was receivable when the loop began; its lengths are checked
+ * again, as a receiver does, and each is read once, since somebody may write to it meanwhile. A packet that has become
+ * wrong adds 0. scratch has CKSUM_SCRATCH_BYTES.
  */
 CKSUM_INLINE uint64_t cksum_receive(cksum_fn *fn, const unsigned char *packet, size_t size, unsigned char *scratch)
 {
-    const unsigned char *segment = packet + cksum_ipv4_header(packet);
-    const size_t length = size - cksum_ipv4_header(packet);
-    const size_t l4_header = cksum_l4_header(packet, segment);
+    const size_t header = 4 * (size_t)(*(const volatile unsigned char *)packet & 0xf);
+    if (CKSUM_UNLIKELY(header < 20 || size < header + 8)) {
+        return 0;
+    }
+    const unsigned char *segment = packet + header;
+    const size_t length = size - header;
+    const bool is_tcp = *(const volatile unsigned char *)(packet + 9) == 6;
+    const size_t l4_header =
+        is_tcp && length >= 20 ? 4 * (size_t)(*(const volatile unsigned char *)(segment + 12) >> 4) : 8;
+    if (CKSUM_UNLIKELY(l4_header > length)) {
+        return 0;
+    }
     const uint64_t pseudo = (uint64_t)cksum_load32(packet + 12) + cksum_load32(packet + 16) +
                             cksum_host_order16((uint16_t)length) + cksum_host_order16(packet[9]);
     memcpy(scratch, segment + l4_header, length - l4_header);

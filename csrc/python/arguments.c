@@ -161,5 +161,23 @@ int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool wr
         PyErr_Format(PyExc_ValueError, "%s must be one-dimensional with items of %zd bytes", name, size);
         return -1;
     }
+    if ((uintptr_t)view->buf % (size_t)size != 0) {
+        PyErr_Format(PyExc_ValueError, "%s must be aligned to its items of %zd bytes: copy it first", name, size);
+        return -1;
+    }
     return 0;
+}
+
+int core_enter(atomic_flag *busy, const char *what)
+{
+    if (atomic_flag_test_and_set(busy)) {
+        PyErr_Format(PyExc_RuntimeError, "this %s is in use by another thread; give each thread its own", what);
+        return -1;
+    }
+    return 0;
+}
+
+void core_leave(atomic_flag *busy)
+{
+    atomic_flag_clear(busy);
 }

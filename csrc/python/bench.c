@@ -35,19 +35,14 @@ static const char *const loop_names[] = {
 #define LOOP_TEXT(given, id, name) " " #name
 #define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT, )
 
-/* 0, or -1 with RuntimeError set if another thread is inside a method of this Bench. */
 static int enter(struct bench *bench)
 {
-    if (atomic_flag_test_and_set(&bench->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "this Bench is in use by another thread; give each thread its own");
-        return -1;
-    }
-    return 0;
+    return core_enter(&bench->busy, "Bench");
 }
 
 static void leave(struct bench *bench)
 {
-    atomic_flag_clear(&bench->busy);
+    core_leave(&bench->busy);
 }
 
 static PyObject *bench_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -87,15 +82,15 @@ static void bench_dealloc(PyObject *self)
 static struct cksum_span *make_spans(const Py_buffer *view, PyObject *offsets, PyObject *lengths, size_t *n)
 {
     struct cksum_span *spans = NULL;
-    PyObject *starts = PySequence_Fast(offsets, "offsets must be a sequence of integers");
-    PyObject *sizes = starts == NULL ? NULL : PySequence_Fast(lengths, "lengths must be a sequence of integers");
+    PyObject *starts = PySequence_Tuple(offsets); /* copies, which __index__ can't change */
+    PyObject *sizes = starts == NULL ? NULL : PySequence_Tuple(lengths);
     if (sizes == NULL) {
         goto failed;
     }
-    *n = (size_t)PySequence_Fast_GET_SIZE(starts);
-    if (*n == 0 || *n != (size_t)PySequence_Fast_GET_SIZE(sizes)) {
+    *n = (size_t)PyTuple_GET_SIZE(starts);
+    if (*n == 0 || *n != (size_t)PyTuple_GET_SIZE(sizes)) {
         PyErr_Format(PyExc_ValueError, "offsets and lengths must be equally many and at least one, not %zd and %zd",
-                     PySequence_Fast_GET_SIZE(starts), PySequence_Fast_GET_SIZE(sizes));
+                     PyTuple_GET_SIZE(starts), PyTuple_GET_SIZE(sizes));
         goto failed;
     }
     spans = PyMem_New(struct cksum_span, *n);
@@ -105,8 +100,8 @@ static struct cksum_span *make_spans(const Py_buffer *view, PyObject *offsets, P
     }
     for (size_t i = 0; i < *n; i++) {
         size_t offset, length;
-        PyObject *start = PySequence_Fast_GET_ITEM(starts, (Py_ssize_t)i);
-        PyObject *size = PySequence_Fast_GET_ITEM(sizes, (Py_ssize_t)i);
+        PyObject *start = PyTuple_GET_ITEM(starts, (Py_ssize_t)i);
+        PyObject *size = PyTuple_GET_ITEM(sizes, (Py_ssize_t)i);
         if (core_get_span(start, size, (size_t)view->len, &offset, &length) < 0) {
             goto failed;
         }
@@ -137,10 +132,13 @@ static int find_loop(const char *name, enum cksum_loop *loop)
 }
 
 /* Whether the loop may be run on these spans. 0, or -1 with ValueError set. */
-static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, size_t n)
+static int check_spans(const struct timing_cell *cell, const struct cksum_span *spans, size_t n)
 {
-    for (size_t i = 0; loop == CKSUM_LOOP_RECEIVE && i < n; i++) {
-        if (!cksum_receivable(spans[i].buf, spans[i].len)) {
+    for (size_t i = 0; i < n; i++) {
+        if (core_check_length(cell->kernel, spans[i].len) < 0) {
+            return -1;
+        }
+        if (cell->loop == CKSUM_LOOP_RECEIVE && !cksum_receivable(spans[i].buf, spans[i].len)) {
             PyErr_Format(
                 PyExc_ValueError,
                 "span %zu (%zu bytes) must hold an IPv4 packet with TCP or UDP of at most %u bytes for the loop "
@@ -155,11 +153,11 @@ static int check_spans(enum cksum_loop loop, const struct cksum_span *spans, siz
 /* Makes room for one more cell. 0, or -1 with MemoryError set. */
 static int grow(struct bench *bench)
 {
-    struct bench_cell *owned = PyMem_Resize(bench->owned, struct bench_cell, bench->n + 1);
+    struct bench_cell *owned = PyMem_Realloc(bench->owned, (bench->n + 1) * sizeof *owned);
     if (owned != NULL) {
         bench->owned = owned;
     }
-    struct timing_cell *cells = PyMem_Resize(bench->cells, struct timing_cell, bench->n + 1);
+    struct timing_cell *cells = PyMem_Realloc(bench->cells, (bench->n + 1) * sizeof *cells);
     if (cells != NULL) {
         bench->cells = cells;
     }
@@ -182,7 +180,7 @@ static PyObject *add_cell(struct bench *bench, PyObject *module, PyObject *kerne
         goto failed;
     }
     owned.spans = make_spans(&owned.view, offsets, lengths, &cell.n_spans);
-    if (owned.spans == NULL || check_spans(cell.loop, owned.spans, cell.n_spans) < 0 || grow(bench) < 0) {
+    if (owned.spans == NULL || check_spans(&cell, owned.spans, cell.n_spans) < 0 || grow(bench) < 0) {
         goto failed;
     }
     cell.spans = owned.spans;
@@ -236,7 +234,7 @@ static PyObject *bench_set_spans(PyObject *self, PyObject *args)
             PyErr_Format(PyExc_ValueError, "cell %zu has %zu spans and must keep as many, not %zu", i,
                          bench->cells[i].n_spans, n);
             PyMem_Free(spans);
-        } else if (spans != NULL && check_spans(bench->cells[i].loop, spans, n) < 0) {
+        } else if (spans != NULL && check_spans(&bench->cells[i], spans, n) < 0) {
             PyMem_Free(spans);
         } else if (spans != NULL) {
             PyMem_Free(bench->owned[i].spans);
@@ -299,9 +297,11 @@ static size_t first_wrong_span(const struct timing_cell *cell, const struct cksu
 {
     size_t i = 0;
     for (; i < cell->n_spans; i++) {
-        *got = cksum_fold32(cell->kernel->fn(cell->spans[i].buf, cell->spans[i].len, 0));
-        *expected = cksum_fold32(reference->fn(cell->spans[i].buf, cell->spans[i].len, 0));
-        if (*got != *expected) {
+        const struct cksum_span *span = &cell->spans[i];
+        *expected = cksum_fold32(reference->fn(span->buf, span->len, 0));
+        *got = cksum_fold32(cell->kernel->fn(span->buf, span->len, 0));
+        const uint16_t afterwards = cksum_fold32(reference->fn(span->buf, span->len, 0));
+        if (*got != *expected || afterwards != *expected) { /* whoever writes into the buffer is wrong as well */
             break;
         }
     }
@@ -345,19 +345,18 @@ static PyObject *bench_check(PyObject *self, PyObject *Py_UNUSED(ignored))
 /* The cells to visit, in order, as a new array. NULL with an exception set. */
 static uint32_t *make_order(PyObject *sequence, size_t n_cells, size_t *n)
 {
-    PyObject *fast = PySequence_Fast(sequence, "order must be a sequence of cell indices");
-    if (fast == NULL) {
+    PyObject *tuple = PySequence_Tuple(sequence); /* a copy, which __index__ can't change */
+    if (tuple == NULL) {
         return NULL;
     }
-    *n = (size_t)PySequence_Fast_GET_SIZE(fast);
+    *n = (size_t)PyTuple_GET_SIZE(tuple);
     uint32_t *order = PyMem_New(uint32_t, *n + 1);
     if (order == NULL) {
         PyErr_NoMemory();
     }
     for (size_t i = 0; order != NULL && i < *n; i++) {
         size_t cell = SIZE_MAX;
-        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) ==
-                0 &&
+        if (core_get_size(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i), "cell", SIZE_MAX, "a cell index", &cell) == 0 &&
             cell >= n_cells) {
             PyErr_Format(PyExc_ValueError, "order names cell %zu, and this Bench has %zu", cell, n_cells);
         }
@@ -368,7 +367,7 @@ static uint32_t *make_order(PyObject *sequence, size_t n_cells, size_t *n)
             order[i] = (uint32_t)cell;
         }
     }
-    Py_DECREF(fast);
+    Py_DECREF(tuple);
     return order;
 }
 

@@ -11,23 +11,30 @@ int core_add_captures(PyObject *module)
     return PyModule_AddStringConstant(module, "NO_CAPTURE", pcap_damage_text(PCAP_NO_CAPTURE));
 }
 
+/* A reader, which one thread at a time may use: a scan releases the GIL. */
+struct shared_reader {
+    struct pcap_reader reader;
+    atomic_flag busy;
+};
+
 static void free_reader(PyObject *capsule)
 {
-    struct pcap_reader *reader = PyCapsule_GetPointer(capsule, READER_CAPSULE);
-    pcap_free(reader);
-    PyMem_Free(reader);
+    struct shared_reader *shared = PyCapsule_GetPointer(capsule, READER_CAPSULE);
+    pcap_free(&shared->reader);
+    PyMem_Free(shared);
 }
 
 /* A new reader, at the start of a file. */
 PyObject *core_capture_reader(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    struct pcap_reader *reader = PyMem_Calloc(1, sizeof *reader);
-    if (reader == NULL) {
+    struct shared_reader *shared = PyMem_Calloc(1, sizeof *shared);
+    if (shared == NULL) {
         return PyErr_NoMemory();
     }
-    PyObject *capsule = PyCapsule_New(reader, READER_CAPSULE, free_reader);
+    atomic_flag_clear(&shared->busy);
+    PyObject *capsule = PyCapsule_New(shared, READER_CAPSULE, free_reader);
     if (capsule == NULL) {
-        PyMem_Free(reader);
+        PyMem_Free(shared);
     }
     return capsule;
 }
@@ -47,16 +54,17 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
     Py_ssize_t start, stop;
     int final;
     size_t taken, needed;
-    struct pcap_reader *reader;
+    bool entered = false;
 
     if (!PyArg_ParseTuple(args, "OOnnpOOOOOO", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
                           &objects[2], &objects[3], &objects[4], &objects[5])) {
         return NULL;
     }
-    reader = PyCapsule_GetPointer(capsule, READER_CAPSULE);
-    if (reader == NULL) {
+    struct shared_reader *shared = PyCapsule_GetPointer(capsule, READER_CAPSULE);
+    if (shared == NULL) {
         return NULL;
     }
+    struct pcap_reader *reader = &shared->reader;
     if (core_get_buffer(window, &view) < 0) {
         view.obj = NULL;
         goto done;
@@ -84,6 +92,10 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
         .frames = views[5].buf,
         .room = (size_t)views[0].shape[0],
     };
+    if (core_enter(&shared->busy, "reader") < 0) {
+        goto done;
+    }
+    entered = true;
     Py_BEGIN_ALLOW_THREADS;
     taken =
         pcap_scan(reader, (const unsigned char *)view.buf + start, (size_t)(stop - start), final, &records, &needed);
@@ -95,6 +107,9 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
                            reader->damage == PCAP_INTACT ? NULL : pcap_damage_text(reader->damage),
                            (unsigned long long)reader->damage_at);
 done:
+    if (entered) {
+        core_leave(&shared->busy);
+    }
     for (int i = 0; i < 6; i++) {
         if (views[i].obj != NULL) {
             PyBuffer_Release(&views[i]);

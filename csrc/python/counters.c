@@ -63,6 +63,7 @@ PyObject *core_count_events(PyObject *module, PyObject *args)
     const struct cksum_kernel *kernel = core_get_kernel(module, kernel_object, &keep);
     if (kernel != NULL && core_check_runs(kernel, "kernel") == 0 &&
         core_get_span(offset_object, length_object, (size_t)view.len, &offset, &length) == 0 &&
+        core_check_length(kernel, length) == 0 &&
         core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one count", &calls) == 0) {
         const struct cksum_span span = {.buf = (const unsigned char *)view.buf + offset, .len = length};
         struct counters_reading reading = {0};
@@ -83,29 +84,29 @@ PyObject *core_count_events(PyObject *module, PyObject *args)
     return result;
 }
 
-/* The ids of the events from a sequence of at most as many integers. 0, or -1 with an exception set. */
+/* The ids of the events, from a copy that __index__ can't change. 0, or -1 with an exception set. */
 static int get_ids(PyObject *sequence, uint64_t ids[COUNTERS_EVENT_COUNT])
 {
     int result = -1;
-    PyObject *fast = PySequence_Fast(sequence, "ids must be a sequence of integers");
-    if (fast == NULL) {
+    PyObject *tuple = PySequence_Tuple(sequence);
+    if (tuple == NULL) {
         return -1;
     }
-    const size_t n = (size_t)PySequence_Fast_GET_SIZE(fast);
+    const size_t n = (size_t)PyTuple_GET_SIZE(tuple);
     if (n > COUNTERS_EVENT_COUNT) {
         PyErr_Format(PyExc_ValueError, "ids may have %d entries, one an event, not %zu", COUNTERS_EVENT_COUNT, n);
         goto done;
     }
     for (size_t i = 0; i < n; i++) {
         size_t id;
-        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "id", SIZE_MAX, "64 bits", &id) < 0) {
+        if (core_get_size(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i), "id", SIZE_MAX, "64 bits", &id) < 0) {
             goto done;
         }
         ids[i] = id;
     }
     result = 0;
 done:
-    Py_DECREF(fast);
+    Py_DECREF(tuple);
     return result;
 }
 

@@ -61,11 +61,15 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
     unsigned long long xcr0;
     static char *names[] = {"max_leaf",  "vendor",    "leaf1_eax",   "leaf1_ecx", "leaf1_edx",
                             "leaf7_ebx", "leaf7_ecx", "leaf7_1_eax", "xcr0",      NULL};
+    if (!PyDict_Check(registers)) {
+        PyErr_Format(PyExc_TypeError, "registers must be a dict, not '%.200s'", Py_TYPE(registers)->tp_name);
+        return NULL;
+    }
     PyObject *empty = PyTuple_New(0);
     if (empty == NULL) {
         return NULL;
     }
-    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "$IsIIIIIIK:decode_cpuid", names, &c.max_leaf,
+    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "IsIIIIIIK:decode_cpuid", names, &c.max_leaf,
                                                    &vendor, &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx,
                                                    &c.leaf7_ecx, &c.leaf7_1_eax, &xcr0);
     Py_DECREF(empty);

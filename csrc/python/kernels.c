@@ -123,6 +123,18 @@ void core_clear_kernels(struct core_state *state)
     state->usable = NULL;
 }
 
+int core_check_length(const struct cksum_kernel *kernel, size_t length)
+{
+    if (CKSUM_LIKELY(length >= kernel->min_len)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError,
+                 "kernel '%s' reads at least %zu bytes whatever its length says, so it may sum no fewer, not %zu: name "
+                 "another kernel for these",
+                 kernel->name, kernel->min_len, length);
+    return -1;
+}
+
 /* The built-in kernel of this name. NULL with ValueError set. */
 static const struct cksum_kernel *find_by_name(const char *name, const char *asked_by)
 {
@@ -147,6 +159,9 @@ const struct cksum_kernel *core_get_kernel(PyObject *module, PyObject *object, P
     const struct core_state *state = PyModule_GetState(module);
     PyObject *capsule =
         PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_GetAttr(object, state->name_capsule);
+    if (capsule == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        return NULL;
+    }
     if (capsule == NULL || !PyCapsule_IsValid(capsule, CAPSULE_NAME)) {
         Py_XDECREF(capsule);
         PyErr_Format(PyExc_TypeError, "kernel must be a name or a Kernel, not '%.200s'", Py_TYPE(object)->tp_name);
@@ -261,24 +276,26 @@ static void close_library(PyObject *capsule)
 
 PyObject *core_load_kernel(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    const char *path, *symbol;
-    if (!PyArg_ParseTuple(args, "ss:load_kernel", &path, &symbol)) {
+    PyObject *path;
+    const char *symbol;
+    if (!PyArg_ParseTuple(args, "O&s:load_kernel", PyUnicode_FSConverter, &path, &symbol)) {
         return NULL;
     }
     PyObject *capsule = NULL, *name = PyUnicode_FromFormat("cksum_kernel_%s", symbol);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(PyBytes_AS_STRING(path), RTLD_NOW | RTLD_LOCAL);
     if (name == NULL || library == NULL) {
         goto failed;
     }
     const struct cksum_kernel *const *kernel = dlsym(library, PyUnicode_AsUTF8(name));
     if (kernel == NULL || *kernel == NULL) {
-        PyErr_Format(PyExc_ImportError, "%s: holds no kernel %U for this machine", path, name);
+        PyErr_Format(PyExc_ImportError, "%s: holds no kernel %U for this machine", PyBytes_AS_STRING(path), name);
         goto failed;
     }
     capsule = PyCapsule_New((void *)*kernel, CAPSULE_NAME, close_library);
     if (capsule == NULL || PyCapsule_SetContext(capsule, library) < 0) {
         goto failed;
     }
+    Py_DECREF(path);
     Py_DECREF(name);
     return capsule;
 
@@ -289,6 +306,7 @@ failed:
     if (library != NULL) {
         dlclose(library);
     }
+    Py_DECREF(path);
     Py_XDECREF(name);
     return NULL;
 }
@@ -305,7 +323,8 @@ PyObject *core_partial(PyObject *module, PyObject *args)
     if (kernel == NULL || core_check_runs(kernel, "kernel") < 0 || core_get_buffer(buf, &view) < 0) {
         goto done;
     }
-    if (core_get_size(start, "sum", UINT32_MAX, "an unreduced 32-bit sum", &sum) == 0) {
+    if (core_check_length(kernel, (size_t)view.len) == 0 &&
+        core_get_size(start, "sum", UINT32_MAX, "an unreduced 32-bit sum", &sum) == 0) {
         uint32_t value;
         Py_BEGIN_ALLOW_THREADS;
         value = kernel->fn(view.buf, (size_t)view.len, (uint32_t)sum);
@@ -328,10 +347,10 @@ PyObject *core_find_difference(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OInnI:find_difference", &object, &fill, &offset, &max_length, &initial)) {
         return NULL;
     }
-    if (fill >= VERIFY_FILLS || offset < 0 || max_length < 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "fill must be in 0..%d, not %u; offset and max_length can't be negative: %zd, %zd",
-                     VERIFY_FILLS - 1, fill, offset, max_length);
+    if (fill >= VERIFY_FILLS || offset < 0 || offset > VERIFY_MAX_BYTES || max_length < 0 ||
+        max_length > VERIFY_MAX_BYTES) {
+        PyErr_Format(PyExc_ValueError, "fill must be in 0..%d, not %u; offset and max_length in 0..%d, not %zd and %zd",
+                     VERIFY_FILLS - 1, fill, VERIFY_MAX_BYTES, offset, max_length);
         return NULL;
     }
     const struct cksum_kernel *kernel = core_get_kernel(module, object, &keep);

@@ -139,8 +139,8 @@ static PyObject *new_array(size_t n)
 }
 
 /* Sets the ValueError for the span at error->index. */
-static void set_bad_span(const struct batch_error *error, size_t size, bool signed_offsets, bool signed_lengths,
-                         bool signed_initial)
+static void set_bad_span(const struct cksum_kernel *kernel, const struct batch_error *error, size_t size,
+                         bool signed_offsets, bool signed_lengths, bool signed_initial)
 {
     char offset[24], length[24], initial[24];
     const struct {
@@ -157,7 +157,9 @@ static void set_bad_span(const struct batch_error *error, size_t size, bool sign
             PyOS_snprintf(numbers[i].text, sizeof offset, "%llu", (unsigned long long)numbers[i].number);
         }
     }
-    if (error->offset <= size && error->length <= size - error->offset) {
+    if (error->offset <= size && error->length <= size - error->offset && error->initial <= BATCH_MAX_INITIAL) {
+        core_check_length(kernel, error->length);
+    } else if (error->offset <= size && error->length <= size - error->offset) {
         PyErr_Format(PyExc_ValueError, "initial[%zu] must be in 0..65535 (a raw 16-bit sum), not %s", error->index,
                      initial);
     } else {
@@ -229,14 +231,15 @@ PyObject *core_raw_cksum_many(PyObject *module, PyObject *const *args, Py_ssize_
     size_t summed;
     uint16_t *const to = direct ? target.buf : sums;
     Py_BEGIN_ALLOW_THREADS;
-    summed = batch_sums(kernel->fn, buffer.buf, size, &offsets.integers, &lengths.integers, &initial.integers, n, to,
-                        &error);
+    summed = batch_sums(kernel->fn, kernel->min_len, buffer.buf, size, &offsets.integers, &lengths.integers,
+                        &initial.integers, n, to, &error);
     if (summed == n && !direct) {
         copy_out(sums, n, &target);
     }
     Py_END_ALLOW_THREADS;
     if (summed != n) {
-        set_bad_span(&error, size, offsets.integers.is_signed, lengths.integers.is_signed, initial.integers.is_signed);
+        set_bad_span(kernel, &error, size, offsets.integers.is_signed, lengths.integers.is_signed,
+                     initial.integers.is_signed);
         goto done;
     }
     result = Py_NewRef(out);

@@ -72,8 +72,15 @@ CKSUM_HIDDEN int core_add_constant(PyObject *module, const char *name, PyObject 
 /* The same for the tuple of these names. */
 CKSUM_HIDDEN int core_add_names(PyObject *module, const char *name, const char *const *names, size_t n);
 
-/* A one-dimensional contiguous array whose items have `size` bytes. 0, or -1 with an exception set. */
+/* A one-dimensional contiguous array of aligned items of `size` bytes. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view);
+
+/*
+ * Lets one thread at a time into what a flag guards, also without a GIL and while it is released; what is named in the
+ * error. 0, or -1 with RuntimeError set.
+ */
+CKSUM_HIDDEN int core_enter(atomic_flag *busy, const char *what);
+CKSUM_HIDDEN void core_leave(atomic_flag *busy);
 
 /* kernels.c */
 
@@ -86,6 +93,9 @@ CKSUM_HIDDEN const struct cksum_kernel *core_get_kernel(PyObject *module, PyObje
 /* 0; or -1 with ValueError set where the kernel can't run here or, for core_check_sums, computes no checksum. */
 CKSUM_HIDDEN int core_check_runs(const struct cksum_kernel *kernel, const char *asked_by);
 CKSUM_HIDDEN int core_check_sums(const struct cksum_kernel *kernel, const char *asked_by);
+
+/* 0, or -1 with ValueError set, if the kernel would read beyond a buffer of this length. The active one never does. */
+CKSUM_HIDDEN int core_check_length(const struct cksum_kernel *kernel, size_t length);
 
 /* The kernel of an argument kernel=, which must sum here; NULL and None: the active one. keep as above. */
 CKSUM_HIDDEN const struct cksum_kernel *core_choose_kernel(PyObject *module, PyObject *object, PyObject **keep);

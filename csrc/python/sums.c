@@ -72,11 +72,13 @@ static int sum_span(PyObject *module, const unsigned char *buf, size_t size, con
     }
     const struct cksum_kernel *kernel =
         options->kernel == NULL ? core_quick_kernel(module) : core_choose_kernel(module, options->kernel, &keep);
-    if (kernel != NULL) {
+    int result = -1;
+    if (kernel != NULL && (CKSUM_LIKELY(length >= kernel->min_len) || core_check_length(kernel, length) == 0)) {
+        result = 0;
         *sum = core_sum_bytes(kernel, buf + offset, length, (uint32_t)initial);
     }
     Py_XDECREF(keep);
-    return kernel == NULL ? -1 : 0;
+    return result;
 }
 
 /* The sum of a whole buffer, without options. 0, or -1 with an exception set. */

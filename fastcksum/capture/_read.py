@@ -55,7 +55,7 @@ def whole_piece(capture: Capture) -> Piece:
         _column(capture.offsets, np.int64, "offsets"),
         _column(capture.lengths, np.uint32, "lengths"),
         _column(capture.original_lengths, np.uint32, "original_lengths"),
-        np.ascontiguousarray(capture.timestamps, "M8[ns]").view(np.int64),
+        np.require(capture.timestamps, "M8[ns]", ["C", "A"]).view(np.int64),
         _column(capture.linktypes, np.uint16, "linktypes"),
         _column(
             np.arange(1, len(capture) + 1) if capture.frames is None else capture.frames, np.int64, "frames"
@@ -69,7 +69,7 @@ def _column(array: npt.ArrayLike, dtype: type[np.integer[Any]], name: str) -> np
     if given.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, not of {given.ndim} dimensions")
     if given.dtype == dtype:
-        return np.ascontiguousarray(given)
+        return np.require(given, requirements=["C", "A"])
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{name} must hold integers, not {given.dtype}")
     limits = np.iinfo(dtype)

@@ -21,6 +21,7 @@ struct columns {
     uint32_t originals[ROOM];
     int64_t times[ROOM];
     uint16_t links[ROOM];
+    int64_t frames[ROOM];
     size_t n;
 };
 
@@ -33,6 +34,7 @@ static struct pcap_records columns_from(struct columns *columns, size_t room)
                                  .original_lengths = columns->originals + n,
                                  .times = columns->times + n,
                                  .links = columns->links + n,
+                                 .frames = columns->frames + n,
                                  .room = room < left ? room : left};
 }
 
@@ -61,7 +63,7 @@ static void read_whole(struct pcap_reader *reader, const uint8_t *file, size_t s
     free(window);
 }
 
-/* Reads a window until nothing more is found in it. The bytes that are done with, or SIZE_MAX when the columns are full. */
+/* Reads a window until nothing more is found in it. Returns the bytes done with; SIZE_MAX: the columns are full. */
 static size_t read_window(struct pcap_reader *reader, const unsigned char *window, size_t size, bool final, size_t room,
                           size_t at, struct columns *found)
 {
@@ -130,7 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     memcmp(whole.lengths, parts.lengths, n * sizeof *whole.lengths) == 0 &&
                     memcmp(whole.originals, parts.originals, n * sizeof *whole.originals) == 0 &&
                     memcmp(whole.times, parts.times, n * sizeof *whole.times) == 0 &&
-                    memcmp(whole.links, parts.links, n * sizeof *whole.links) == 0,
+                    memcmp(whole.links, parts.links, n * sizeof *whole.links) == 0 &&
+                    memcmp(whole.frames, parts.frames, n * sizeof *whole.frames) == 0,
                 "other records in pieces");
     }
     pcap_free(&reader);
@@ -149,7 +152,7 @@ static uint32_t number_at(const uint8_t *bytes, bool big_endian)
     return number;
 }
 
-/* Where the file's records or blocks begin, and its end; as the lengths in it say, taken as they are. Returns how many. */
+/* Where the file's records or blocks begin, and its end, as the lengths in it say. Returns how many. */
 static size_t find_cuts(const uint8_t *data, size_t size, size_t cuts[MAX_CUTS])
 {
     size_t n = 0, at = HEAD;

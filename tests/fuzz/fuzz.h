@@ -1,5 +1,5 @@
 /*
- * fuzz.h: what the fuzz targets have in common: a requirement that stops the run, numbers out of the input, exact copies.
+ * fuzz.h: what the fuzz targets have in common: a requirement that stops the run, numbers, exact copies.
  *
  * Expected sums come from oracle.h, never from a kernel.
  */
@@ -15,7 +15,7 @@
 
 #include "oracle.h"
 
-/* Stops the run, so that libFuzzer keeps the input, where the condition does not hold. A printf format and arguments. */
+/* Where the condition does not hold, stops the run, so that libFuzzer keeps the input. */
 #define REQUIRE(condition, ...)                                                                                        \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \

@@ -1,4 +1,4 @@
-/* packets.c: any bytes as a packet of any link type: verified; then filled in, when all is good and nothing else touched. */
+/* packets.c: any bytes as a packet of any link type: verified; then filled in, when all is good, all else as it was. */
 #include "core/registry.h"
 #include "fuzz.h"
 #include "packet/packet.h"
@@ -62,7 +62,7 @@ static bool is_in_field(size_t i, const struct packet_check *checks, unsigned n)
     return false;
 }
 
-/* Fills in, and requires that nothing but fields changed, that all is good then, and that a second time changes nothing. */
+/* Fills in; nothing but fields may change, all must be good then, and a second time must change nothing. */
 static void require_filled(cksum_fn *fn, unsigned char *bytes, size_t size, unsigned link)
 {
     struct packet_check before[PACKET_MAX_CHECKS], after[PACKET_MAX_CHECKS];

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         kernel = cksum_registry_best();
     }
     struct batch_error error;
-    const size_t done = batch_sums(kernel->fn, bytes, input.size, &offsets.integers, &lengths.integers,
+    const size_t done = batch_sums(kernel->fn, kernel->min_len, bytes, input.size, &offsets.integers, &lengths.integers,
                                    &initial.integers, n, out, &error);
     for (size_t i = 0; i < n; i++) {
         const __int128 offset = offsets.numbers[i], length = lengths.numbers[i], start = initial.numbers[i];
