@@ -1,9 +1,6 @@
 /* bench.c: the type Bench: cells, the buffers they lie in, and rounds over them. */
 #include "python/state.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/cache.h"
@@ -31,9 +28,7 @@ static const char *const loop_names[] = {
 #undef LOOP_NAME
 };
 
-/* All of them for an error text. */
-#define LOOP_TEXT(given, id, name) " " #name
-#define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT, )
+#define LOOP_TEXT(given, id, name) " " #name /* of all of them, for an error text */
 
 static int enter(struct bench *bench)
 {
@@ -51,11 +46,11 @@ static PyObject *bench_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "Bench() takes no arguments; cells are added by add()");
         return NULL;
     }
-    struct bench *bench = (struct bench *)type->tp_alloc(type, 0);
-    if (bench != NULL) {
-        atomic_flag_clear(&bench->busy);
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL) {
+        leave((struct bench *)self);
     }
-    return (PyObject *)bench;
+    return self;
 }
 
 static void release_cell(struct bench_cell *cell)
@@ -127,7 +122,7 @@ static int find_loop(const char *name, enum cksum_loop *loop)
             return 0;
         }
     }
-    PyErr_Format(PyExc_ValueError, "loop '%.100s' is unknown; there are " LOOP_NAMES, name);
+    PyErr_Format(PyExc_ValueError, "loop '%.100s' is unknown; there are these:" CKSUM_LOOPS(LOOP_TEXT, ), name);
     return -1;
 }
 
@@ -206,8 +201,7 @@ static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (cold && !CACHE_CAN_FLUSH) {
-        PyErr_SetString(PyExc_ValueError,
-                        "cold needs an instruction that flushes a cache line, and none is known here");
+        PyErr_SetString(PyExc_ValueError, "cold needs an instruction that flushes a cache line; none is known here");
         return NULL;
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
@@ -218,6 +212,16 @@ static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
+/* The cell of this index. NULL with TypeError or ValueError set. */
+static struct timing_cell *get_cell(struct bench *bench, PyObject *object, size_t *i)
+{
+    if (bench->n == 0) {
+        PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
+        return NULL;
+    }
+    return core_get_size(object, "cell", bench->n - 1, "the last cell added", i) < 0 ? NULL : &bench->cells[*i];
+}
+
 static PyObject *bench_set_spans(PyObject *self, PyObject *args)
 {
     struct bench *bench = (struct bench *)self;
@@ -226,23 +230,18 @@ static PyObject *bench_set_spans(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOO:set_spans", &cell_object, &offsets, &lengths) || enter(bench) < 0) {
         return NULL;
     }
-    if (core_get_size(cell_object, "cell", bench->n - (bench->n > 0), "the last cell added", &i) == 0) {
-        struct cksum_span *spans = bench->n == 0 ? NULL : make_spans(&bench->owned[i].view, offsets, lengths, &n);
-        if (bench->n == 0) {
-            PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
-        } else if (spans != NULL && n != bench->cells[i].n_spans) {
-            PyErr_Format(PyExc_ValueError, "cell %zu has %zu spans and must keep as many, not %zu", i,
-                         bench->cells[i].n_spans, n);
-            PyMem_Free(spans);
-        } else if (spans != NULL && check_spans(&bench->cells[i], spans, n) < 0) {
-            PyMem_Free(spans);
-        } else if (spans != NULL) {
-            PyMem_Free(bench->owned[i].spans);
-            bench->owned[i].spans = spans;
-            bench->cells[i].spans = spans;
-            result = Py_NewRef(Py_None);
-        }
+    struct timing_cell *cell = get_cell(bench, cell_object, &i);
+    struct cksum_span *spans = cell == NULL ? NULL : make_spans(&bench->owned[i].view, offsets, lengths, &n);
+    if (spans != NULL && n != cell->n_spans) {
+        PyErr_Format(PyExc_ValueError, "cell %zu has %zu spans and must keep as many, not %zu", i, cell->n_spans, n);
+    } else if (spans != NULL && check_spans(cell, spans, n) == 0) {
+        struct cksum_span *old = bench->owned[i].spans;
+        cell->spans = spans;
+        bench->owned[i].spans = spans;
+        spans = old;
+        result = Py_NewRef(Py_None);
     }
+    PyMem_Free(spans);
     leave(bench);
     return result;
 }
@@ -251,15 +250,13 @@ static PyObject *bench_set_calls(PyObject *self, PyObject *args)
 {
     struct bench *bench = (struct bench *)self;
     PyObject *cell_object, *calls_object, *result = NULL;
-    size_t cell, calls;
+    size_t i, calls;
     if (!PyArg_ParseTuple(args, "OO:set_calls", &cell_object, &calls_object) || enter(bench) < 0) {
         return NULL;
     }
-    if (bench->n == 0) {
-        PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
-    } else if (core_get_size(cell_object, "cell", bench->n - 1, "the last cell added", &cell) == 0 &&
-               core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
-        bench->cells[cell].calls = timing_whole_turns(&bench->cells[cell], calls);
+    struct timing_cell *cell = get_cell(bench, cell_object, &i);
+    if (cell != NULL && core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
+        cell->calls = timing_whole_turns(cell, calls);
         result = Py_NewRef(Py_None);
     }
     leave(bench);
@@ -415,9 +412,8 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False)\n--\n\nAdds a cell; "
-     "returns its "
-     "index."},
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False)\n--\n\n"
+     "Adds a cell; returns its index."},
     {"set_spans", bench_set_spans, METH_VARARGS,
      "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
     {"set_calls", bench_set_calls, METH_VARARGS,
@@ -446,43 +442,10 @@ static PyType_Spec bench_spec = {
     .slots = bench_slots,
 };
 
-/* What a sample record holds: (name, NumPy format, byte offset) of each field. */
-static PyObject *sample_fields(void)
-{
-#define FIELD(name, format) #name, format, (Py_ssize_t)offsetof(struct timing_sample, name)
-    return Py_BuildValue("[(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)]", FIELD(ticks, "u8"), FIELD(calls, "u8"),
-                         FIELD(result, "u8"), FIELD(round, "u4"), FIELD(order, "u4"), FIELD(cell, "u4"),
-                         FIELD(flags, "u4"), FIELD(add_ticks, "u4"), FIELD(mul_ticks, "u4"), FIELD(wide_ticks, "u4"));
-#undef FIELD
-}
-
-static PyObject *flag_bits(void)
-{
-    PyObject *flags = PyDict_New();
-#define FLAG(id, bit, text)                                                                                            \
-    if (flags != NULL) {                                                                                               \
-        PyObject *value = PyLong_FromLong(bit);                                                                        \
-        if (value == NULL || PyDict_SetItemString(flags, text, value) < 0) {                                           \
-            Py_CLEAR(flags);                                                                                           \
-        }                                                                                                              \
-        Py_XDECREF(value);                                                                                             \
-    }
-    TIMING_FLAGS(FLAG)
-#undef FLAG
-    return flags;
-}
-
 int core_add_bench(PyObject *module)
 {
     struct core_state *state = PyModule_GetState(module);
     state->bench_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bench_spec, NULL);
-    if (state->bench_type == NULL || PyModule_AddType(module, state->bench_type) < 0 ||
-        core_add_names(module, "LOOPS", loop_names, CKSUM_LOOP_COUNT) < 0 ||
-        core_add_constant(module, "FLAGS", flag_bits()) < 0 ||
-        core_add_constant(module, "SAMPLE_FIELDS", sample_fields()) < 0 ||
-        core_add_constant(module, "SAMPLE_SIZE", PyLong_FromSize_t(sizeof(struct timing_sample))) < 0 ||
-        core_add_constant(module, "CHAIN", PyLong_FromLong(TIMING_CHAIN)) < 0) {
-        return -1;
-    }
-    return 0;
+    const int added = state->bench_type == NULL ? -1 : PyModule_AddType(module, state->bench_type);
+    return added < 0 ? -1 : core_add_names(module, "LOOPS", loop_names, CKSUM_LOOP_COUNT);
 }

@@ -166,7 +166,7 @@ static int execute(PyObject *module)
         core_add_columns(module) < 0 || core_add_captures(module) < 0) {
         return -1;
     }
-    return core_add_bench(module);
+    return core_add_bench(module) < 0 || core_add_samples(module) < 0 ? -1 : 0;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)

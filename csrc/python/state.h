@@ -159,7 +159,10 @@ CKSUM_HIDDEN int core_add_columns(PyObject *module);
 /* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_captures(PyObject *module);
 
-/* bench.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
+/* bench.c: the type Bench. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_bench(PyObject *module);
+
+/* facts.c: the constants that describe the samples of a Bench. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_samples(PyObject *module);
 
 #endif
