@@ -256,17 +256,31 @@ class Bench:
         loop: str = "plain",
         cold: bool = False,
         walk: bool = False,
+        mixed: bool = False,
     ) -> int: ...
     """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index.
     A cold cell is flushed from the caches before each batch, which then is one call a span. A batch of a walk takes the
-    next spans instead of turns over all of them."""
-    def set_spans(self, cell: int, offsets: Sequence[int], lengths: Sequence[int], /) -> None: ...
-    """Replaces the spans of a cell by as many others (mixed lengths are shuffled anew each round)."""
+    next spans instead of turns over all of them. Mixed spans are a walk over copies of one set, as large as a batch,
+    each shuffled before each visit; the first one warms the core."""
     def set_calls(self, cell: int, calls: int, /) -> None: ...
     def calibrate(self, target_ticks: int, /) -> list[int]: ...
     """Sizes the batch of every cell so that it lasts at least target_ticks; returns the calls of each."""
     def check(self) -> tuple[int, int, int, int, int] | None: ...
     """None, or (cell, offset, length, got, expected) of the first span whose folded sum isn't the reference's.
     Yardsticks are not checked."""
-    def round(self, order: Sequence[int], number: int, out: Buffer, /) -> None: ...
-    """Times one batch of each cell named in order, in that order; writes len(order) sample records to out."""
+    def round(
+        self,
+        order: Sequence[int],
+        number: int,
+        out: Buffer,
+        /,
+        *,
+        warm_ticks: int = 0,
+        batches: int = 1,
+        seed: int = 0,
+    ) -> None: ...
+    """Visits each cell named in order: runs its loop for warm_ticks and at least one batch, then times so many batches
+    with nothing between them; writes len(order) * batches sample records to out. seed: of the order of mixed spans."""
+    def learn(self, cell: int, calls: Sequence[int], number: int, seed: int, out: Buffer, /) -> None: ...
+    """Runs other code until the branch predictor knows nothing of the cell, then times batches of calls[0], calls[1],
+    ... calls; writes len(calls) sample records to out."""

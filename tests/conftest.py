@@ -70,6 +70,16 @@ def features_of_the_recorded_cpu() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def short_warm_up() -> Iterator[None]:
+    """No test asks how fast this machine is: each visit of a bench in this process is warmed for as long as a batch."""
+    from fastcksum.lab._bench import warm
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "warm_ticks", lambda target_ticks: target_ticks)
+        yield
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-tools",

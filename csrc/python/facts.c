@@ -88,9 +88,10 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
 static PyObject *sample_fields(void)
 {
 #define FIELD(name, format) #name, format, (Py_ssize_t)offsetof(struct timing_sample, name)
-    return Py_BuildValue("[(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)]", FIELD(ticks, "u8"), FIELD(calls, "u8"),
-                         FIELD(result, "u8"), FIELD(round, "u4"), FIELD(order, "u4"), FIELD(cell, "u4"),
-                         FIELD(flags, "u4"), FIELD(add_ticks, "u4"), FIELD(mul_ticks, "u4"), FIELD(wide_ticks, "u4"));
+    return Py_BuildValue("[(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)]", FIELD(ticks, "u8"),
+                         FIELD(calls, "u8"), FIELD(result, "u8"), FIELD(round, "u4"), FIELD(order, "u4"),
+                         FIELD(cell, "u4"), FIELD(flags, "u4"), FIELD(add_ticks, "u4"), FIELD(mul_ticks, "u4"),
+                         FIELD(wide_ticks, "u4"), FIELD(batch, "u4"));
 #undef FIELD
 }
 

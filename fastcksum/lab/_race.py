@@ -17,7 +17,7 @@ from fastcksum import _core
 from fastcksum._kernel import Kernel, active_kernel, kernels
 from fastcksum._progress import Progress, reporting
 
-from ._bench import request, runner
+from ._bench import request, runner, warm
 from ._bench.places import check_placements
 from ._build.variants import Variant, compilers_at_hand, variants_of
 from ._figures import contests, race_file, race_text
@@ -217,6 +217,7 @@ def race(
         reach={LARGE: extent.large_placements},
         seed=seed,
         target_ticks=request.target_ticks(),
+        warm_ticks=warm.warm_ticks(request.target_ticks()),
         huge_pages=huge_pages,
     )
     with reporting(progress, f"race of {len(course.kernels)} kernels") as report:
@@ -251,6 +252,7 @@ def _pick(
         placements=PICK.placements,
         seed=seed,
         target_ticks=request.target_ticks(),
+        warm_ticks=warm.warm_ticks(request.target_ticks()),
     )
     with reporting(progress, f"best of {len(named)} builds") as report:
         samples, plan = runner.run(course, report)
