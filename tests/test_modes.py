@@ -166,7 +166,7 @@ def spans_added(monkeypatch: pytest.MonkeyPatch, processes: range) -> list[list[
         ]
         mixes = {"1..9": (1, 9)}
         _job.run(
-            _job.Job(links, 0, cells, [1] * 4, {}, mixes, 1, 2, 5, process, 1000, 1000, 2, False),
+            _job.Job(links, 0, cells, [1] * 4, {}, mixes, 1, 2, 5, process, 1000, 1000, 2, 0, False),
             lambda *_: None,
         )
     return given
@@ -229,7 +229,7 @@ def test_sets_are_timed(mode: str) -> None:
         with pytest.raises(ValueError, match="needs the sizes of L2 and L3"):
             lab.sweep("reference", 1500, 0, mode=mode, cache="l2", rounds=1)
         return
-    sweep = lab.sweep("reference", (1500, 1 << 40), 0, mode=mode, cache="l2", rounds=2)
+    sweep = lab.sweep("reference", (1500, 1 << 32), 0, mode=mode, cache="l2", rounds=2)
     assert [(row.size, row.cache, row.mode) for row in sweep.table()] == [(1500, "l2", mode)]
     assert len(sweep.plan.left_out) == 1
     assert sweep.plan.set_bytes["l2"] < sweep.plan.set_bytes["l3"] < sweep.plan.set_bytes["dram"]
@@ -357,6 +357,7 @@ def test_a_job_survives_json() -> None:
         target_ticks=1000,
         warm_ticks=2000,
         batches=4,
+        revisits=2,
         huge_pages=False,
     )
     assert _job.Job.from_json(job.to_json()) == job

@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 from fastcksum import _core, lab
+from fastcksum.lab._bench import job as jobs
 from fastcksum.lab._bench import process as processes
+from fastcksum.lab._bench import runner
 from fastcksum.lab._bench.job import Job, Link
 from fastcksum.lab._bench.warm import find_warm_up, sample_type, time_round
 from fastcksum.lab._figures.record import Cell
@@ -53,6 +55,12 @@ def test_a_warm_up_is_doubled_until_two_doublings_agree(figures: list[float], fo
     assert find_warm_up(measure, 100, 4) == found
     assert asked == [100 << i for i in range(len(asked))]
     assert len(asked) <= 5
+
+
+def test_a_warm_up_is_no_longer_than_other_programs_leave_the_core() -> None:
+    figures: dict[int, list[float] | None] = {1: [3.9], 2: [3.3], 4: None}
+    assert find_warm_up(figures.__getitem__, 1, 4) == 2
+    assert find_warm_up(lambda _: None, 1, 4) == 1
 
 
 def test_every_cell_must_agree() -> None:
@@ -93,6 +101,28 @@ def test_the_warm_up_runs_the_loop_and_is_not_timed() -> None:
     assert long["result"][1] == once
     assert int(long["result"][0]) > 10 * once
     assert int(long["result"][0]) % once == 0
+
+
+def test_a_disturbed_visit_is_made_anew_and_both_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[int]] = []
+
+    def disturbed(bench: _core.Bench, order: list[int], number: int, **how: Any) -> Any:
+        samples = time_round(bench, order, number, **how)
+        samples["flags"] = 0
+        samples["flags"][samples["cell"] == len(asked)] = _core.FLAGS["switched"]
+        asked.append(sorted(order))
+        return samples
+
+    monkeypatch.setattr(jobs, "time_round", disturbed)
+    monkeypatch.setattr(runner, "REVISITS", 2)
+    sweep = lab.sweep("reference", (20, 64, 100), 0, rounds=1, seed=1)
+    assert asked == [
+        [0, 1, 2],
+        [0],
+    ]  # cell 0 was disturbed in the first, cell 1 in the second, where it wasn't visited
+    assert len(sweep.samples) == 4 * sweep.plan.batches
+    assert [row.dropped for row in sweep.table()] == [sweep.plan.batches, 0, 0]
+    assert set(sweep.samples["round"]) == {0}
 
 
 def test_out_must_hold_every_batch() -> None:
@@ -171,6 +201,7 @@ def job_of(process: int = 0, rounds: int = 2) -> Job:
         target_ticks=1000,
         warm_ticks=1000,
         batches=2,
+        revisits=0,
         huge_pages=False,
     )
 

@@ -50,6 +50,7 @@ class Job:
     links: one a placement of each kernel. first: the number of the first of these placements. reach: at how many
     placements, from number 0 on, each cell is timed. rounds: of each placement. seed and process: the streams of random
     numbers. target_ticks: the least length of a batch, before MARGIN. warm_ticks, batches: of each visit to a cell.
+    revisits: how often a cell is visited anew within a round where its visit was disturbed.
     """
 
     links: dict[str, list[Link]]
@@ -65,6 +66,7 @@ class Job:
     target_ticks: int
     warm_ticks: int
     batches: int
+    revisits: int
     huge_pages: bool
 
     @property
@@ -179,17 +181,25 @@ def _pass(
     check_sums(bench, names)
     try:
         for number in range(job.rounds):
-            samples = time_round(
-                bench,
-                order.permutation(len(timed)).tolist(),
-                placement * job.rounds + number,
-                warm=job.warm_ticks,
-                batches=job.batches,
-                seed=int(order.integers(1 << 63)),
-            )
+            samples = _round(job, bench, order.permutation(len(timed)).tolist(), number, order)
+            samples["round"] = placement * job.rounds + number
             keep(placed(samples, timed, placement))
     finally:
         check_sums(bench, names)
+
+
+def _round(
+    job: Job, bench: _core.Bench, cells: list[int], number: int, source: np.random.Generator
+) -> Structured:
+    """The samples of a round. A cell whose visit was disturbed is visited anew, a few times; all samples are kept."""
+    found: list[Structured] = []
+    seed = int(source.integers(1 << 63))
+    while cells and len(found) <= job.revisits:
+        samples = time_round(bench, cells, number, warm=job.warm_ticks, batches=job.batches, seed=seed)
+        found.append(samples)
+        disturbed = (samples["flags"] != 0) & (samples["batch"] == 0)
+        cells = samples["cell"][disturbed].tolist()
+    return np.concatenate(found)
 
 
 def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from fastcksum.lab._figures.record import Lengths, Structured
 
 
-# Timed batches of each visit to a cell.
+# Timed batches of each visit to a cell, and how often it is visited anew within a round where it was disturbed.
 BATCHES: Final = 4
+REVISITS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,7 @@ def _job_of(course: Course, links: dict[str, list[jobs.Link]]) -> jobs.Job:
         target_ticks=course.target_ticks,
         warm_ticks=course.warm_ticks,
         batches=course.batches,
+        revisits=REVISITS,
         huge_pages=course.huge_pages,
     )
 

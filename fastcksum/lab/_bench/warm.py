@@ -26,18 +26,25 @@ SHORTEST: Final = 0.25e-3  # seconds
 DOUBLINGS: Final = 4  # at most 4 ms
 AGREE: Final = 0.01
 VISITS: Final = 9
+LEAST_VISITS: Final = 3  # undisturbed ones, of each cell
 BATCHES: Final = 4
 SIZES: Final = (20, 64)
 
 
-def find_warm_up(measure: Callable[[int], list[float]], shortest: int, doublings: int = DOUBLINGS) -> int:
+def find_warm_up(
+    measure: Callable[[int], list[float] | None], shortest: int, doublings: int = DOUBLINGS
+) -> int:
     """The least of shortest, 2 * shortest ... ticks from which on two doublings change no figure by more than 1 %.
 
-    measure: the figures of some cells after that many ticks of warming. The longest one where nothing settles.
+    measure: the figures of some cells after that many ticks of warming, None where other programs leave the core no such
+    stretch. The longest one that could be measured where nothing settles.
     """
     figures: list[list[float]] = []
     for doubling in range(doublings + 1):
-        figures.append(measure(shortest << doubling))
+        measured = measure(shortest << doubling)
+        if measured is None:
+            return shortest << max(doubling - 1, 0)
+        figures.append(measured)
         if len(figures) > 2 and all(_agree(*pair) for pair in pairwise(figures[-3:])):
             return shortest << (doubling - 2)
     return shortest << doublings
@@ -62,12 +69,15 @@ def warm_ticks(target_ticks: int) -> int:
         return find_warm_up(lambda ticks: _figures(bench, cells, ticks), int(SHORTEST * timer_facts()["hz"]))
 
 
-def _figures(bench: _core.Bench, cells: list[int], ticks: int) -> list[float]:
-    """The median over some visits of the least ticks a call of each cell."""
+def _figures(bench: _core.Bench, cells: list[int], ticks: int) -> list[float] | None:
+    """The median over the undisturbed visits of the least ticks a call of each cell; None where they are too few."""
     visits = [time_round(bench, cells, number, warm=ticks, batches=BATCHES) for number in range(VISITS)]
-    samples = np.concatenate(visits)
-    per_call = (samples["ticks"] / samples["calls"]).reshape(VISITS, len(cells), BATCHES)
-    return [float(value) for value in np.median(per_call.min(axis=2), axis=0)]
+    samples = np.concatenate(visits).reshape(VISITS, len(cells), BATCHES)
+    least = (samples["ticks"] / samples["calls"]).min(axis=2)
+    good = samples["flags"][:, :, 0] == 0
+    if good.sum(axis=0).min() < LEAST_VISITS:
+        return None
+    return [float(np.median(least[good[:, cell], cell])) for cell in cells]
 
 
 def sample_type() -> np.dtype[np.void]:
