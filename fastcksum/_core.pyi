@@ -124,6 +124,7 @@ def pseudo_header(src: _Address, dst: _Address, protocol: SupportsIndex, length:
 def ipv4_header_checksum(packet: Buffer, offset: SupportsIndex = 0) -> int: ...
 def transport_checksum(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> int: ...
 def verify_packet(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> list[Verdict]: ...
+def fill_into(buffer: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> int: ...
 def fill_checksums(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> bytes: ...
 def use_verdict_type(verdict_type: type[Verdict], /) -> None: ...  # what verify_packet makes
 def packet_checks(
@@ -147,6 +148,21 @@ def verify_packets(
     counts: npt.NDArray[np.uint64],
     /,
 ) -> tuple[bytes, bytes, int, dict[str, int]]: ...
+
+# Writes the fields whose status is in the set (bit 1 << index in STATUSES), and those around them -> packets changed, why nothing
+# was judged in how many. before, changed, left: 256 numbers, by code, by code and by index in REASONS, go up.
+def mend_packets(
+    data: Buffer,
+    offsets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint32],
+    original_lengths: npt.NDArray[np.uint32],
+    linktypes: npt.NDArray[np.uint16],
+    statuses: int,
+    before: npt.NDArray[np.uint64],
+    changed: npt.NDArray[np.uint64],
+    left: npt.NDArray[np.uint64],
+    /,
+) -> tuple[int, dict[str, int]]: ...
 
 # Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS -> the row
 # behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16 bytes a row, flat.

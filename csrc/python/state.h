@@ -122,12 +122,14 @@ CORE_FAST_METHOD(core_ipv4_header_checksum);
 CORE_FAST_METHOD(core_transport_checksum);
 CORE_FAST_METHOD(core_verify_packet);
 CORE_FAST_METHOD(core_fill_checksums);
+CORE_FAST_METHOD(core_fill_into);
 CORE_FAST_METHOD(core_raw_cksum_many);
 #undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
 CORE_METHOD(core_packet_checks);
 CORE_METHOD(core_use_verdict_type);
 CORE_METHOD(core_verify_packets);
+CORE_METHOD(core_mend_packets);
 CORE_METHOD(core_fill_columns);
 CORE_METHOD(core_encode_addresses);
 CORE_METHOD(core_capture_reader);
