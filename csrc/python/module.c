@@ -146,6 +146,7 @@ static PyMethodDef methods[] = {
     {"partial", core_partial, METH_VARARGS, NULL},
     {"load_kernel", core_load_kernel, METH_VARARGS, NULL},
     {"find_difference", core_find_difference, METH_VARARGS, NULL},
+    {"find_broken_state", core_find_broken_state, METH_VARARGS, NULL},
     {"timer_facts", core_timer_facts, METH_NOARGS, NULL},
     {"cpu_facts", core_cpu_facts, METH_NOARGS, NULL},
     {"decode_cpuid", core_decode_cpuid, METH_O, NULL},

@@ -140,6 +140,7 @@ CORE_METHOD(core_active_kernel_name);
 CORE_METHOD(core_partial);
 CORE_METHOD(core_load_kernel);
 CORE_METHOD(core_find_difference);
+CORE_METHOD(core_find_broken_state);
 CORE_METHOD(core_timer_facts);
 CORE_METHOD(core_cpu_facts);
 CORE_METHOD(core_decode_cpuid);
