@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from . import _core
 from ._core import (
     fill_checksums,
-    fill_into,
     ipv4_header_checksum,
     pseudo_header,
     transport_checksum,
@@ -25,7 +24,6 @@ __all__ = [
     "STATUSES",
     "Verdict",
     "fill_checksums",
-    "fill_into",
     "ipv4_header_checksum",
     "pseudo_header",
     "transport_checksum",

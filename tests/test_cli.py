@@ -18,7 +18,6 @@ from made_up_sweep import cell, facts, sweep_of
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
 from fastcksum.cli import _common, _parser, _sweeping
 from fastcksum.lab._bench import job as _job
-from fastcksum.lab._bench import warm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,17 +247,17 @@ def test_perf_of_what_there_is_not_is_2(capsys: pytest.CaptureFixture[str]) -> N
 def test_perf_interrupted_prints_what_it_has(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = warm.time_round
+    real = _job.time_round
 
-    def interrupted(bench: Any, order: Any, number: int, **how: Any) -> Any:
+    def interrupted(bench: Any, order: Any, number: int) -> Any:
         if number == 2:
             raise KeyboardInterrupt
-        return real(bench, order, number, **how)
+        return real(bench, order, number)
 
     monkeypatch.setattr(_job, "time_round", interrupted)
     status, out, _ = run(capsys, "perf", "--kernels", "reference", "--sizes", "20")
     assert status == 130
-    assert "Interrupted: 2 of 20 rounds" in out
+    assert "Interrupted: 2 of 60 rounds" in out
 
 
 # check

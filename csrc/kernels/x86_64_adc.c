@@ -140,7 +140,7 @@ CKSUM_TARGET("bmi2") CKSUM_ALIGNED CKSUM_FUNCTION(x86_64_adc)(const void *buf, s
     for (; len > 128; p += 64, len -= 64) {
         total = add_64(total, p);
     }
-    return cksum_fold64(len > 64 ? cksum_sum_65_to_128(p, len, total) : add_last_64(total, p, len));
+    return len > 64 ? cksum_sum_65_to_128(p, len, total) : cksum_fold64(add_last_64(total, p, len));
 }
 
 static const size_t edges[] = {8, 32, 40, 64, 128, SHORTEST_FOR_GROUPS, 0};

@@ -8,7 +8,7 @@ import importlib
 import lzma
 import zlib
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, cast
 
 from fastcksum._extras import extra
 
@@ -137,7 +137,7 @@ def _zstd_decompressor() -> Decompressor:
     return cast("Decompressor", module.ZstdDecompressor(options=windows))
 
 
-def _zstd_writer(file: IO[bytes]) -> Any:
+def _zstd_writer(file: BinaryIO) -> Any:
     try:
         return importlib.import_module("compression.zstd").ZstdFile(file, "wb")
     except ModuleNotFoundError:
@@ -152,7 +152,7 @@ class Codec:
     magic: bytes
     suffix: str
     decompressor: Callable[[], Decompressor]
-    writer: Callable[[IO[bytes]], Any]
+    writer: Callable[[BinaryIO], Any]
 
 
 CODECS: Final = (

@@ -51,11 +51,11 @@ CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint32_t masked_sum_to_32(const unsigne
 CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE bool masked_sum_to_64(const unsigned char *p, size_t n, uint32_t *sum)
 {
     const size_t last = n - 1; /* of an empty buffer: larger than any length */
-    if (CKSUM_LIKELY(last < 32)) {
+    if (last < 32) {
         *sum = masked_sum_to_32(p, n, *sum);
         return true;
     }
-    if (CKSUM_LIKELY(last < 64)) {
+    if (last < 64) {
         *sum = cksum_sum_33_to_64(p, n, *sum);
         return true;
     }
