@@ -33,10 +33,11 @@ import numpy as np
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab._bench.job import MARGIN, check_sums, time_round
+from fastcksum.lab._bench.job import MARGIN, check_sums
 from fastcksum.lab._bench.links import links_at
 from fastcksum.lab._bench.places import draw_places
 from fastcksum.lab._bench.request import target_ticks
+from fastcksum.lab._bench.warm import time_round
 from fastcksum.lab._machine.processor import pinned
 
 PAGE = mmap.PAGESIZE

@@ -124,6 +124,7 @@ def pseudo_header(src: _Address, dst: _Address, protocol: SupportsIndex, length:
 def ipv4_header_checksum(packet: Buffer, offset: SupportsIndex = 0) -> int: ...
 def transport_checksum(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> int: ...
 def verify_packet(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> list[Verdict]: ...
+def fill_into(buffer: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> int: ...
 def fill_checksums(packet: Buffer, offset: SupportsIndex = 0, *, link: _Link = "ip") -> bytes: ...
 def use_verdict_type(verdict_type: type[Verdict], /) -> None: ...  # what verify_packet makes
 def packet_checks(
@@ -147,6 +148,21 @@ def verify_packets(
     counts: npt.NDArray[np.uint64],
     /,
 ) -> tuple[bytes, bytes, int, dict[str, int]]: ...
+
+# Writes the fields whose status is in the set (bit 1 << index in STATUSES), and those around them -> packets changed, why nothing
+# was judged in how many. before, changed, left: 256 numbers, by code, by code and by index in REASONS, go up.
+def mend_packets(
+    data: Buffer,
+    offsets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint32],
+    original_lengths: npt.NDArray[np.uint32],
+    linktypes: npt.NDArray[np.uint16],
+    statuses: int,
+    before: npt.NDArray[np.uint64],
+    changed: npt.NDArray[np.uint64],
+    left: npt.NDArray[np.uint64],
+    /,
+) -> tuple[int, dict[str, int]]: ...
 
 # Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS -> the row
 # behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16 bytes a row, flat.
@@ -202,12 +218,15 @@ def partial(kernel: object, buf: Buffer, sum: int, /) -> int: ...
 # Loads a shared object that exports cksum_kernel_<symbol>; ImportError with the loader's words if it can't.
 def load_kernel(path: str, symbol: str, /) -> CapsuleType: ...
 
-# The first length in min_len..max_length for which the kernel differs from the reference, on data of this fill
+# The first length in shortest..longest, and in the kernel's own limits, for which it differs from the reference, on data of this fill
 # (0: zeros, 1: 0xff, 2: pseudo-random, 3: carry-heavy) placed at page start + offset behind a guard page, and (offset 0 only) also right before a
 # guard page. None, or (length, offset from the start of its page, got, expected), both folded to 16 bits.
 def find_difference(
-    kernel: object, fill: int, offset: int, max_length: int, initial: int, /
+    kernel: object, fill: int, offset: int, longest: int, initial: int, shortest: int = 0, /
 ) -> tuple[int, int, int, int] | None: ...
+
+# Calls the kernel once. What it changed that the ABI lets its caller rely on, by name: registers, flags, control words.
+def find_broken_state(kernel: object, buf: Buffer, /) -> tuple[str, ...]: ...
 def timer_facts() -> _TimerFacts: ...
 def cpu_facts() -> _CpuFacts: ...
 
@@ -256,17 +275,31 @@ class Bench:
         loop: str = "plain",
         cold: bool = False,
         walk: bool = False,
+        mixed: bool = False,
     ) -> int: ...
     """Adds a cell that calls the kernel on buf[offset:offset+length] for each pair, in turn; returns its index.
     A cold cell is flushed from the caches before each batch, which then is one call a span. A batch of a walk takes the
-    next spans instead of turns over all of them."""
-    def set_spans(self, cell: int, offsets: Sequence[int], lengths: Sequence[int], /) -> None: ...
-    """Replaces the spans of a cell by as many others (mixed lengths are shuffled anew each round)."""
+    next spans instead of turns over all of them. Mixed spans are a walk over copies of one set, as large as a batch,
+    each shuffled before each visit; the first one warms the core."""
     def set_calls(self, cell: int, calls: int, /) -> None: ...
     def calibrate(self, target_ticks: int, /) -> list[int]: ...
     """Sizes the batch of every cell so that it lasts at least target_ticks; returns the calls of each."""
     def check(self) -> tuple[int, int, int, int, int] | None: ...
     """None, or (cell, offset, length, got, expected) of the first span whose folded sum isn't the reference's.
     Yardsticks are not checked."""
-    def round(self, order: Sequence[int], number: int, out: Buffer, /) -> None: ...
-    """Times one batch of each cell named in order, in that order; writes len(order) sample records to out."""
+    def round(
+        self,
+        order: Sequence[int],
+        number: int,
+        out: Buffer,
+        /,
+        *,
+        warm_ticks: int = 0,
+        batches: int = 1,
+        seed: int = 0,
+    ) -> None: ...
+    """Visits each cell named in order: runs its loop for warm_ticks and at least one batch, then times so many batches
+    with nothing between them; writes len(order) * batches sample records to out. seed: of the order of mixed spans."""
+    def learn(self, cell: int, calls: Sequence[int], number: int, seed: int, out: Buffer, /) -> None: ...
+    """Runs other code until the branch predictor knows nothing of the cell, then times batches of calls[0], calls[1],
+    ... calls; writes len(calls) sample records to out."""

@@ -24,8 +24,8 @@ class Kernel:
     summary      one line for people
     role         "production" (may be chosen), "reference", "past", "peer" or "yardstick" (computes no sum)
     needs        CPU features, all of which must be there
-    min_len      the sum is right for min_len <= length <= max_len, in bytes
-    max_len
+    min_len      the sum is right for min_len <= length <= max_len, in bytes; shorter ones are refused, longer ones
+    max_len      wrap. A compiled kernel was tried at every length to 2100 and some hundred up to 1 MiB, no others
     registers    "general" or "vector"
     vector_bits  width of the vectors used, 0 for general registers
     origin       past and peer kernels: project, function, version and what was changed

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from . import _core
 from ._core import (
     fill_checksums,
+    fill_into,
     ipv4_header_checksum,
     pseudo_header,
     transport_checksum,
@@ -24,6 +25,7 @@ __all__ = [
     "STATUSES",
     "Verdict",
     "fill_checksums",
+    "fill_into",
     "ipv4_header_checksum",
     "pseudo_header",
     "transport_checksum",

@@ -70,6 +70,17 @@ def features_of_the_recorded_cpu() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def short_warm_up() -> Iterator[None]:
+    """No test asks how fast this machine is: a visit in this process is warmed for as long as a batch, once."""
+    from fastcksum.lab._bench import runner, warm
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "warm_ticks", lambda target_ticks: target_ticks)
+        patch.setattr(runner, "REVISITS", 0)  # nor how busy it is
+        yield
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-tools",

@@ -110,6 +110,8 @@ def sweep_of(
         processes=1,
         seed=42,
         target_ticks=40000,
+        warm_ticks=2400000,
+        batches=1,
         processor=3,
         started="2026-01-02T03:04:05+00:00",
     )

@@ -85,7 +85,6 @@ def test_a_kernel_never_sums_less_than_it_reads(of_1500_bytes: Kernel) -> None:
         ),
         lambda length: of_1500_bytes.partial(data[:length]),
         lambda length: bench.add(of_1500_bytes, data, [0], [length]),
-        lambda length: bench.set_spans(0, [7], [length]),
         lambda length: _core.count_events(of_1500_bytes, data, 0, length, 1),
     ]
     for call in calls:

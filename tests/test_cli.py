@@ -18,6 +18,7 @@ from made_up_sweep import cell, facts, sweep_of
 from fastcksum import Kernel, _core, active_kernel, cli, kernels, lab
 from fastcksum.cli import _common, _parser, _sweeping
 from fastcksum.lab._bench import job as _job
+from fastcksum.lab._bench import warm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -247,17 +248,17 @@ def test_perf_of_what_there_is_not_is_2(capsys: pytest.CaptureFixture[str]) -> N
 def test_perf_interrupted_prints_what_it_has(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = _job.time_round
+    real = warm.time_round
 
-    def interrupted(bench: Any, order: Any, number: int) -> Any:
+    def interrupted(bench: Any, order: Any, number: int, **how: Any) -> Any:
         if number == 2:
             raise KeyboardInterrupt
-        return real(bench, order, number)
+        return real(bench, order, number, **how)
 
     monkeypatch.setattr(_job, "time_round", interrupted)
     status, out, _ = run(capsys, "perf", "--kernels", "reference", "--sizes", "20")
     assert status == 130
-    assert "Interrupted: 2 of 60 rounds" in out
+    assert "Interrupted: 2 of 20 rounds" in out
 
 
 # check

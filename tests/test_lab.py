@@ -183,7 +183,7 @@ def test_affinity_is_restored_after_success_and_after_errors(monkeypatch: pytest
         lab.measure(b"\xff" * 131076, kernel=past_its_limit())
     assert os.sched_getaffinity(0) == before
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_job, "time_round", interrupted)
@@ -236,9 +236,9 @@ def test_every_round_visits_every_cell_once(small: lab.Sweep) -> None:
         for size in (20, 100)
         for offset in (0, 3)
     ]
-    assert len(small.samples) == 4 * 8
+    assert len(small.samples) == 4 * 8 * small.plan.batches
     for number in range(4):
-        samples = small.samples[small.samples["round"] == number]
+        samples = small.samples[(small.samples["round"] == number) & (small.samples["batch"] == 0)]
         assert sorted(samples["cell"]) == list(range(8))
         assert samples["order"].tolist() == list(range(8))
 
@@ -359,7 +359,7 @@ def test_the_plan_keeps_what_tells_kernels_apart(small: lab.Sweep) -> None:
 
 
 def dpdk_starts(size: int, offset: int, slack: int) -> list[int]:
-    placed = _cells.Layout({}, {}, slack).spans(
+    placed = _cells.Layout({}, {}, 1, slack).spans(
         Cell("k", size, "fixed", offset, "throughput", "hot", "dpdk"), np.random.default_rng(1)
     )
     return placed.offsets
@@ -461,7 +461,7 @@ def test_ctrl_c_keeps_the_rounds_that_were_done() -> None:
     sweep = lab.sweep("reference", (20, 40), 0, rounds=50, progress=stop)
     assert sweep.plan.interrupted
     assert (sweep.plan.rounds, sweep.plan.rounds_done) == (50, 2)
-    assert len(sweep.samples) == 2 * 2
+    assert len(sweep.samples) == 2 * 2 * sweep.plan.batches
     assert "Interrupted: 2 of 50 rounds" in sweep.text()
 
 

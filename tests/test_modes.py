@@ -7,7 +7,7 @@ import math
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from fastcksum.lab._bench import request
 from fastcksum.lab._bench.cells import Layout, draw_lengths, set_sizes, set_stride, why_left_out
 from fastcksum.lab._bench.memory import mapped, page_backing
 from fastcksum.lab._bench.places import draw_places
+from fastcksum.lab._bench.warm import time_round
 from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._machine.facts import Cache
 
@@ -34,8 +35,9 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def spans_of(cell: Cell, seed: int = 1) -> _cells.Spans:
-    layout = Layout(SETS, {"imix": lab.IMIX, "1..9": (1, 9)}, 1)
-    return layout.spans(cell, np.random.default_rng(seed))
+    source = np.random.default_rng(seed)
+    layout = Layout(SETS, {"imix": _cells.draw_set(lab.IMIX, source)}, copies=3, slack=1)
+    return layout.spans(cell, source)
 
 
 def fixed(size: int, offset: int, mode: str = "throughput", cache: str = "hot", form: str = "plain") -> Cell:
@@ -109,8 +111,11 @@ def test_what_a_set_cannot_hold_is_left_out_with_a_reason() -> None:
 @pytest.mark.parametrize(("mode", "loop"), [("mixed", "each"), ("mixed dependent", "chain")])
 def test_mixed_lengths_at_random_offsets(mode: str, loop: str) -> None:
     spans = spans_of(Cell("k", 0, "imix", -1, mode, "hot", "plain"))
-    assert (spans.loop, spans.walk, spans.mixed) == (loop, True, True)
-    assert len(spans.lengths) == _cells.MIXED_SPANS
+    assert (spans.loop, spans.walk, spans.mixed) == (loop, False, True)
+    one = _cells.MIXED_CALLS
+    assert len(spans.lengths) == 3 * one
+    assert spans.lengths[:one] == spans.lengths[one : 2 * one] == spans.lengths[2 * one :]
+    assert spans.offsets[:one] == spans.offsets[one : 2 * one] == spans.offsets[2 * one :]
     share = {size: spans.lengths.count(size) / len(spans.lengths) for size in lab.IMIX}
     assert share == pytest.approx({40: 7 / 12, 576: 4 / 12, 1500: 1 / 12}, abs=1e-3)
     assert spans.mean_length == pytest.approx((7 * 40 + 4 * 576 + 1500) / 12, rel=1e-3)
@@ -119,29 +124,75 @@ def test_mixed_lengths_at_random_offsets(mode: str, loop: str) -> None:
     assert len(set(spans.offsets)) > 1000
 
 
-def test_a_range_gives_each_of_its_lengths() -> None:
-    lengths = draw_lengths((1, 9), 9000, np.random.default_rng(2)).tolist()
-    assert set(lengths) == set(range(1, 10))
-    assert all(lengths.count(length) == pytest.approx(1000, abs=150) for length in range(1, 10))
+@pytest.mark.parametrize(("low", "high", "n"), [(1, 9, 9000), (1, 128, 16384), (0, 9000, 16384), (5, 5, 7)])
+def test_a_range_gives_each_of_its_lengths_equally_often(low: int, high: int, n: int) -> None:
+    lengths = draw_lengths((low, high), n, np.random.default_rng(2))
+    counts = np.bincount(lengths - low)
+    assert len(counts) == high - low + 1
+    assert counts.max() - counts.min() <= 1
+    assert lengths.tolist() != sorted(lengths) or low == high
 
 
-def test_mixes_are_shuffled_anew_in_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+def test_a_range_longer_than_the_draw_is_covered_evenly() -> None:
+    lengths = np.sort(draw_lengths((1, 100000), 1000, np.random.default_rng(2)))
+    assert ((lengths - 1) // 100 == np.arange(1000)).all()
+    assert len(set((lengths - 1) % 100)) > 50
 
-    real = _cells.shuffled
 
-    def watch(spans: _cells.Spans, source: np.random.Generator) -> tuple[list[int], list[int]]:
-        offsets, lengths = real(spans, source)
-        seen.append((tuple(offsets), tuple(lengths)))
-        return offsets, lengths
+def spans_added(monkeypatch: pytest.MonkeyPatch, processes: range) -> list[list[tuple[tuple[int, ...], ...]]]:
+    """For each process the (offsets, lengths) of each cell of a mixed job, as they are given to the core."""
+    given: list[list[tuple[tuple[int, ...], ...]]] = []
+    real = _core.Bench
 
-    monkeypatch.setattr(_job, "shuffled", watch)
-    lab.sweep("reference", mode="mixed", lengths={"1..9": (1, 9)}, rounds=3, seed=5)
-    assert len(seen) == 2 * 3  # independent and dependent calls
-    assert len(set(seen)) == 6
-    assert (
-        len({tuple(sorted(zip(*pair, strict=True))) for pair in seen}) <= 2
-    )  # the same spans in another order
+    class Watched:
+        def __init__(self) -> None:
+            self.real = real()
+
+        def add(self, kernel: object, buf: Any, offsets: Any, lengths: Any, **how: Any) -> int:
+            given[-1].append((tuple(offsets), tuple(lengths)))
+            return self.real.add(kernel, buf, offsets, lengths, **how)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.real, name)
+
+    monkeypatch.setattr(_core, "Bench", Watched)
+    for process in processes:
+        given.append([])
+        links = {name: [_job.Link(name)] for name in ("reference", "portable64")}
+        cells = [
+            Cell(name, 0, "1..9", -1, mode, "hot", "plain")
+            for name in links
+            for mode in ("mixed", "mixed dependent")
+        ]
+        mixes = {"1..9": (1, 9)}
+        _job.run(
+            _job.Job(links, 0, cells, [1] * 4, {}, mixes, 1, 2, 5, process, 1000, 1000, 2, 0, False),
+            lambda *_: None,
+        )
+    return given
+
+
+def test_a_mix_is_drawn_once_a_process_and_shared_by_all_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = spans_added(monkeypatch, range(2))
+    assert len(first) == len(second) == 4
+    assert len(set(first)) == len(set(second)) == 1
+    assert first[0] != second[0]
+
+
+def test_a_batch_of_a_mix_is_the_whole_set_in_another_order() -> None:
+    """Sums of single bytes that tell where they came from: what a batch adds up to is what its set does."""
+    source = np.random.default_rng(1)
+    buffer = source.bytes(4096)
+    n = 64
+    offsets = source.integers(0, 4000, n).tolist()
+    bench = _core.Bench()
+    bench.add("reference", buffer, offsets * 3, [1] * (3 * n), loop="each", mixed=True)
+    bench.set_calls(0, n)
+    sets = [time_round(bench, [0], number, batches=2, seed=number) for number in range(3)]
+    samples = np.concatenate(sets)
+    assert (samples["calls"] == n).all()
+    timed = samples["result"][samples["batch"] == 1]  # the first one's result holds the warm-up's too
+    assert len(set(timed.tolist())) == 1
 
 
 # What comes back
@@ -160,7 +211,7 @@ def test_mixed_rows() -> None:
     ]
     for row, mean in zip(rows, sweep.plan.mean_lengths, strict=True):
         assert (row.size, row.offset, row.calls) == (0, -1, _cells.MIXED_CALLS)
-        assert row.ticks_per_byte == row.ticks_per_call / mean
+        assert row.ticks_per_byte == pytest.approx(row.ticks_per_call / mean, nan_ok=True)
     assert sweep.plan.lengths == {"imix": lab.IMIX, "1..9": (1, 9)}
 
 
@@ -178,7 +229,7 @@ def test_sets_are_timed(mode: str) -> None:
         with pytest.raises(ValueError, match="needs the sizes of L2 and L3"):
             lab.sweep("reference", 1500, 0, mode=mode, cache="l2", rounds=1)
         return
-    sweep = lab.sweep("reference", (1500, 1 << 40), 0, mode=mode, cache="l2", rounds=2)
+    sweep = lab.sweep("reference", (1500, 1 << 32), 0, mode=mode, cache="l2", rounds=2)
     assert [(row.size, row.cache, row.mode) for row in sweep.table()] == [(1500, "l2", mode)]
     assert len(sweep.plan.left_out) == 1
     assert sweep.plan.set_bytes["l2"] < sweep.plan.set_bytes["l3"] < sweep.plan.set_bytes["dram"]
@@ -304,6 +355,9 @@ def test_a_job_survives_json() -> None:
         seed=4,
         process=1,
         target_ticks=1000,
+        warm_ticks=2000,
+        batches=4,
+        revisits=2,
         huge_pages=False,
     )
     assert _job.Job.from_json(job.to_json()) == job
@@ -323,7 +377,7 @@ def test_processes_measure_the_same_cells_with_other_bytes() -> None:
     assert told == [(done, 6) for done in range(1, 7)]
     assert sweep.plan.processes == 2
     samples = sweep.samples
-    assert len(samples) == 2 * 3 * 4
+    assert len(samples) == 2 * 3 * 4 * sweep.plan.batches
     assert set(samples["process"]) == {0, 1}
     first, second = (samples[samples["process"] == process] for process in range(2))
     assert first["cell"].tolist() != second["cell"].tolist()

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from made_up_race import FIVE_CELLS
+from made_up_race import made_up as made_up_race
 from made_up_sweep import HOST, cell, facts, sweep_of
 
-from fastcksum import _html, lab
+from fastcksum import _html, capture, lab
+
+CAPTURE = Path(__file__).parent / "data" / "captures" / "all.pcapng"
 
 
 def test_a_sweep_is_a_line_a_kernel_and_offset_and_a_column_a_size() -> None:
@@ -26,6 +31,28 @@ def test_a_host_is_its_facts() -> None:
     assert html.count("<tr>") == 1 + len(HOST.facts())
     assert "Imaginary CPU 3000" in html
     assert repr(HOST) == "<Host: Imaginary CPU 3000, 4 CPUs, gcc 12.2.0; .facts() and .to_lines() show it>"
+
+
+def test_a_race_is_a_line_a_cell() -> None:
+    race = made_up_race(FIVE_CELLS)
+    html = race._repr_html_()
+    assert html.count("<tr>") == 1 + len(race.table())
+    assert all(contest.peer in html for contest in race.table())
+    assert len(repr(race)) < 200
+
+
+def test_a_comparison_is_a_line_a_cell() -> None:
+    comparison = lab.compare("portable64", "portable64", 20, (0, 1), placements=16, rounds=1, seed=1)
+    assert comparison._repr_html_().count("<tr>") == 1 + len(comparison.table())
+    assert len(repr(comparison)) < 200
+
+
+def test_a_report_is_a_line_a_layer_and_all() -> None:
+    report = capture.verify(CAPTURE)
+    html = report._repr_html_()
+    assert html.count("<tr>") == 1 + len(report.counts_by_layer()) + 1
+    assert re.findall(r"<th[^>]*>([^<]*)</th>", html)[1:] == list(report.counts())
+    assert f"{report.packets:,} packets" in html
 
 
 def test_a_wall_is_cut_and_what_is_behind_it_named() -> None:

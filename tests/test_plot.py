@@ -19,6 +19,7 @@ from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from test_learning import made_up as made_up_learning
 
 from fastcksum.capture import Capture, Report, verify
 from fastcksum.lab import Comparison, Matrix, MatrixRow, Ratio, Trace, TraceRow, concat, plot, published
@@ -109,7 +110,7 @@ def ratio_of(size: int, ratio: tuple[float, float, float], floor: float, verdict
 
 def traced() -> Trace:
     rows = (TraceRow("before", 60.0, 25.0, 0.6, "clean"), TraceRow("after", 30.0, 12.5, 0.2, "noisy"))
-    return Trace(rows, 10.0, {40: 7, 1500: 1}, 1024, HOST)
+    return Trace(rows, 10.0, {40: 7, 1500: 1}, 1024, 20, 1, HOST, np.zeros(0, []))
 
 
 def build(kernel: str, flags: str, target: str, **more: Any) -> MatrixRow:
@@ -214,6 +215,7 @@ def judged() -> Report:
 
 COSTS = {"ours": 40.0, "theirs": 2000.0}
 PICTURES: dict[str, Callable[[], Figure]] = {
+    "learning": lambda: plot.learning(made_up_learning()),
     "cycles_per_byte": lambda: plot.cycles_per_byte(made_up((*KERNELS, "load_only_sse2", "nothing"))),
     "ticks_per_call": modes,
     "before_after": lambda: plot.before_after({"gcc": compared(), "clang": compared()}),
@@ -243,6 +245,7 @@ def test_every_public_function_of_plot_is_here() -> None:
 
 
 UNITS = {
+    "learning": "TSC cycles per call",
     "verdicts": "checksums",
     "cost_per_packet": "ns per packet",
     "before_after": "times faster",

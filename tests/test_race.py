@@ -183,7 +183,7 @@ def test_every_round_visits_every_cell(short_course: None) -> None:
     assert (plan.placements, plan.processes, plan.rounds_done, plan.interrupted) == (12, 1, 3, False)
     assert len(plan.cells) == 7 * 4
     small = samples[samples["size"] < 4096]
-    assert len(small) == 5 * 4 * 3 * 12
+    assert len(small) == 5 * 4 * 3 * 12 * plan.batches
     for number in range(12 * 3):
         assert len(set(small["cell"][small["round"] == number])) == 5 * 4
     large = samples[samples["size"] == 4096]
@@ -196,7 +196,9 @@ def test_every_round_visits_every_cell(short_course: None) -> None:
     }
     assert {contest.peer for contest in found.table()} == {"linux_after"}
     assert {contest.build.partition(" ")[0] for contest in found.table()} == {"gcc"}
-    assert all(contest.placements == (12 if contest.size < 4096 else 8) for contest in found.table())
+    assert all(
+        contest.placements <= (12 if contest.size < 4096 else 8) for contest in found.table()
+    )  # undisturbed ones
     copies = found.copies()
     assert copies is not None
     assert copies.cells == 7

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from fastcksum import raw_cksum
+from fastcksum import kernels, raw_cksum
 from fastcksum.lab import IMIX, trace
+from fastcksum.lab._bench import job
 from fastcksum.lab._bench.cells import draw_lengths
 from fastcksum.lab._trace import headers
 
@@ -70,6 +73,36 @@ def test_share_of_one_kernel() -> None:
 def test_lengths_that_are_no_packets(lengths: dict[int, int], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         trace("reference", lengths)
+
+
+def test_each_packet_can_be_named() -> None:
+    found = trace("reference", [1500, 40, 40], rounds=2, seed=3)
+    assert (found.packets, found.lengths, found.seed, found.rounds) == (3, {1500: 1, 40: 2}, 3, 2)
+    assert set(found.samples["kernel"]) == {"reference", "nothing"}
+    assert len(found.samples) == 2 * 2 * 4
+    assert (found.samples["calls"] % 3 == 0).all()
+    with pytest.raises(
+        ValueError, match="packets must be left out where lengths names each packet: 3 are named, not 9"
+    ):
+        trace("reference", [40, 40, 40], packets=9)
+    with pytest.raises(ValueError, match="not all 0"):
+        trace("reference", [])
+
+
+def test_a_kernel_is_not_traced_outside_its_lengths() -> None:
+    short = dataclasses.replace(next(k for k in kernels() if k.name == "reference"), name="short", max_len=20)
+    with pytest.raises(
+        ValueError, match=r"'short' is made for 0 to 20 bytes, and the segments .* have 20 to 1480"
+    ):
+        trace(short)
+    assert trace(short, {40: 1}, packets=2, rounds=1).shares.keys() == {"short"}
+
+
+def test_a_wrong_kernel_is_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[list[str]] = []
+    monkeypatch.setattr(job, "check_sums", lambda _, names: checked.append(names))
+    trace("reference", {40: 1}, packets=2, rounds=1)
+    assert checked == [["reference", "nothing"]] * 2  # before and after
 
 
 def test_yardsticks_have_no_share() -> None:

@@ -217,45 +217,152 @@ static struct disturbances disturbances_so_far(void)
                                  .faults = usage.ru_minflt + usage.ru_majflt};
 }
 
-/* One batch, after a quarter batch that warms the branch predictor for it, and the caches unless they are flushed. */
-static struct timing_sample time_cell(struct timing_cell *cell)
+/* The next number of a generator that any seed will do for (splitmix64). */
+static uint64_t next_random(uint64_t *state)
 {
-    struct timing_sample sample = {.calls = cell->cold ? cell->n_spans : cell->calls};
-    sample.result = run(cell, timing_whole_turns(cell, sample.calls / 4));
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Shuffles each copy of the set by itself (Fisher and Yates); the same seeds give every cell the same orders. */
+static void shuffle(struct timing_cell *cell, uint64_t seed)
+{
+    for (size_t start = 0; start + cell->calls <= cell->n_spans; start += cell->calls) {
+        for (size_t left = cell->calls; left > 1; left--) {
+            const size_t other = start + (size_t)(next_random(&seed) % left);
+            const struct cksum_span last = cell->spans[start + left - 1];
+            cell->spans[start + left - 1] = cell->spans[other];
+            cell->spans[other] = last;
+        }
+    }
+}
+
+/* Runs the loop for so long, and for one batch at least; of mixed spans the first set only. A part of the results. */
+static uint64_t warm_up(struct timing_cell *cell, uint64_t calls, uint64_t ticks)
+{
+    uint64_t result = 0;
+    const uint64_t begin = timer_begin();
+    do {
+        cell->next = cell->mixed ? 0 : cell->next;
+        result += run(cell, calls);
+    } while (timer_now() - begin < ticks);
+    return result;
+}
+
+/* One timed batch; the figures of the visit are still to come. */
+static struct timing_sample time_batch(struct timing_cell *cell, uint64_t calls)
+{
+    struct timing_sample sample = {.calls = calls};
     if (cell->cold) {
         flush(cell);
     }
-
-    const struct disturbances before = disturbances_so_far();
-    const int processor = sched_getcpu();
     const uint64_t begin = timer_begin();
-    sample.result += run(cell, sample.calls);
+    sample.result = run(cell, calls);
     sample.ticks = timer_end() - begin;
-    const struct disturbances after = disturbances_so_far();
-
-    sample.flags |= sched_getcpu() != processor ? TIMING_MIGRATED : 0u;
-    sample.flags |= after.switches != before.switches ? TIMING_SWITCHED : 0u;
-    sample.flags |= after.faults != before.faults ? TIMING_FAULTED : 0u;
     return sample;
 }
 
-void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round, struct timing_sample *out)
+/* What the thread and the core were before a visit. */
+struct state {
+    struct disturbances disturbances;
+    int processor;
+};
+
+static struct state state_now(void)
 {
-    uint64_t add = ticks_of_adds();
-    uint64_t mul = ticks_of_muls();
-    uint64_t wide = ticks_of_wide_adds();
-    for (size_t i = 0; i < n; i++) {
-        out[i] = time_cell(&cells[order[i]]);
-        out[i].round = round;
-        out[i].order = (uint32_t)i;
-        out[i].cell = order[i];
+    return (struct state){.disturbances = disturbances_so_far(), .processor = sched_getcpu()};
+}
+
+/* Puts the chains and the flags of a visit that began in that state into its n samples. */
+static void end_visit(struct state before, struct timing_sample *out, uint32_t n)
+{
+    const uint64_t add = ticks_of_adds(), mul = ticks_of_muls(), wide = ticks_of_wide_adds();
+    const struct state after = state_now();
+    uint32_t flags = after.processor != before.processor ? TIMING_MIGRATED : 0u;
+    flags |= after.disturbances.switches != before.disturbances.switches ? TIMING_SWITCHED : 0u;
+    flags |= after.disturbances.faults != before.disturbances.faults ? TIMING_FAULTED : 0u;
+    for (uint32_t b = 0; b < n; b++) {
+        out[b].batch = b;
+        out[b].flags = flags;
+        out[b].add_ticks = (uint32_t)add;
+        out[b].mul_ticks = (uint32_t)mul;
+        out[b].wide_ticks = (uint32_t)wide;
     }
-    add = min_u64(add, ticks_of_adds());
-    mul = min_u64(mul, ticks_of_muls());
-    wide = min_u64(wide, ticks_of_wide_adds());
-    for (size_t i = 0; i < n; i++) {
-        out[i].add_ticks = (uint32_t)add;
-        out[i].mul_ticks = (uint32_t)mul;
-        out[i].wide_ticks = (uint32_t)wide;
+}
+
+/* One visit. No system call comes between the counters before and after it: one would throw the predictors back. */
+static void visit(struct timing_cell *cell, const struct timing_visit *how, struct timing_sample *out)
+{
+    const uint64_t calls = cell->cold ? cell->n_spans : cell->calls;
+    if (cell->mixed) {
+        shuffle(cell, how->seed);
     }
+    const struct state before = state_now();
+    const uint64_t warm = warm_up(cell, calls, how->warm_ticks);
+    for (uint32_t b = 0; b < how->batches; b++) {
+        out[b] = time_batch(cell, calls);
+    }
+    end_visit(before, out, how->batches);
+    out[0].result += warm;
+}
+
+void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
+                  const struct timing_visit *how, struct timing_sample *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct timing_sample *of_cell = out + i * how->batches;
+        visit(&cells[order[i]], how, of_cell);
+        for (uint32_t b = 0; b < how->batches; b++) {
+            of_cell[b].round = round;
+            of_cell[b].order = (uint32_t)i;
+            of_cell[b].cell = order[i];
+        }
+    }
+}
+
+/* Other code: eight functions of 512 branches each, taken or not by chance, more code than a first cache holds. */
+#define STEP                                                                                                           \
+    if ((x = x * 0xd1342543de82ef95u + 1) >> 63) {                                                                     \
+        x ^= x >> 29;                                                                                                  \
+        OPAQUE(x);                                                                                                     \
+    }
+#define OTHER(name)                                                                                                    \
+    __attribute__((noinline)) static uint64_t name(uint64_t x)                                                         \
+    {                                                                                                                  \
+        EIGHT_TIMES(EIGHT_TIMES(EIGHT_TIMES(STEP)))                                                                    \
+        return x;                                                                                                      \
+    }
+OTHER(other_0)
+OTHER(other_1)
+OTHER(other_2)
+OTHER(other_3)
+OTHER(other_4)
+OTHER(other_5)
+OTHER(other_6)
+OTHER(other_7)
+
+/* Runs all of it until a branch predictor remembers nothing else. */
+static uint64_t run_other_code(uint64_t seed)
+{
+    enum { TURNS = 64 };
+    uint64_t x = seed | 1;
+    for (int turn = 0; turn < TURNS; turn++) {
+        x = other_7(other_6(other_5(other_4(other_3(other_2(other_1(other_0(x))))))));
+    }
+    return x;
+}
+
+void timing_learn(struct timing_cell *cell, const uint64_t *calls, uint32_t n, uint32_t round, uint64_t seed,
+                  struct timing_sample *out)
+{
+    const struct state before = state_now();
+    const uint64_t other = run_other_code(seed);
+    for (uint32_t b = 0; b < n; b++) {
+        out[b] = time_batch(cell, calls[b]);
+        out[b].round = round;
+    }
+    end_visit(before, out, n);
+    out[0].result += other;
 }

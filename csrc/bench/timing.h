@@ -26,19 +26,32 @@ struct timing_facts {
  * cold: the spans are flushed from the caches before each batch, which is one call a span whatever `calls` says.
  * walk: a batch takes the next `calls` spans (at most all) instead of turns over all of them, so that a set of many
  * spans can be larger than a cache while a batch stays short; `next` is where the next one starts.
+ * mixed: a walk over several copies of one set of `calls` spans, each shuffled by itself before each visit. The first
+ * one warms the core and the others are timed: no order is timed that the branch predictor has seen.
  */
 struct timing_cell {
     const struct cksum_kernel *kernel;
     enum cksum_loop loop;
-    const struct cksum_span *spans;
+    struct cksum_span *spans;
     size_t n_spans;
     uint64_t calls;
     bool cold;
     bool walk;
+    bool mixed;
     size_t next;
 };
 
-/* Why a sample is not to be used: the thread moved, was switched out, or took a page fault while it ran. */
+/*
+ * How a cell is visited: its loop runs for warm_ticks, and for one batch at least, then so many batches are timed with
+ * nothing between them. seed: of the order of mixed spans.
+ */
+struct timing_visit {
+    uint64_t warm_ticks;
+    uint32_t batches;
+    uint64_t seed;
+};
+
+/* Why a sample is not to be used: the thread moved, was switched out, or took a page fault during the visit. */
 #define TIMING_FLAGS(X)                                                                                                \
     X(MIGRATED, 1, "migrated")                                                                                         \
     X(SWITCHED, 2, "switched")                                                                                         \
@@ -51,9 +64,10 @@ enum timing_flag {
 };
 
 /*
- * One timed batch. The three yardsticks of the machine are measured once a round and stand in each of its samples:
- * ticks for TIMING_CHAIN dependent additions, as many dependent multiplications, and four times as many independent
- * additions. `result` is made of every result of the batch, so that no compiler may drop a call.
+ * One timed batch. The three yardsticks of the machine are measured at the end of each visit and stand in each of its
+ * samples, as its flags do: ticks for TIMING_CHAIN dependent additions, as many dependent multiplications, and four
+ * times as many independent additions. `result` is made of every result of the batch, so that no compiler may drop a
+ * call.
  */
 #define TIMING_CHAIN 20000u
 struct timing_sample {
@@ -67,7 +81,7 @@ struct timing_sample {
     uint32_t add_ticks;
     uint32_t mul_ticks;
     uint32_t wide_ticks;
-    uint32_t reserved;
+    uint32_t batch;
 };
 
 /*
@@ -86,8 +100,15 @@ CKSUM_HIDDEN uint64_t timing_whole_turns(const struct timing_cell *cell, uint64_
 /* Calls that make a batch of the cell last at least target_ticks: whole turns, or for a walk as many as there are. */
 CKSUM_HIDDEN uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks);
 
-/* Times one batch of each of the n cells in the given order; out[i] is the sample of cells[order[i]]. */
+/* Visits each of the n cells in the given order; out[i * batches + b] is batch b of cells[order[i]]. */
 CKSUM_HIDDEN void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
-                               struct timing_sample *out);
+                               const struct timing_visit *how, struct timing_sample *out);
+
+/*
+ * How a core learns the cell: other code runs until the branch predictor knows nothing of it, then batches of
+ * calls[0], calls[1] ... calls, whole turns all of them, are timed with nothing between them; out[b] is batch b.
+ */
+CKSUM_HIDDEN void timing_learn(struct timing_cell *cell, const uint64_t *calls, uint32_t n, uint32_t round,
+                               uint64_t seed, struct timing_sample *out);
 
 #endif

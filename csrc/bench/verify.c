@@ -36,8 +36,8 @@ static void fill_bytes(unsigned char *p, size_t n, enum verify_fill fill)
 static bool agrees(const struct cksum_kernel *kernel, const struct cksum_kernel *reference, const unsigned char *buf,
                    size_t length, uint32_t initial, struct verify_difference *difference)
 {
-    const uint16_t got = cksum_fold32(kernel->fn(buf, length, initial));
     const uint16_t expected = cksum_fold32(reference->fn(buf, length, initial));
+    const uint16_t got = cksum_fold32(kernel->fn(buf, length, initial));
     const size_t offset = (uintptr_t)buf % (size_t)sysconf(_SC_PAGESIZE);
     *difference = (struct verify_difference){.length = length, .offset = offset, .got = got, .expected = expected};
     return got == expected;
@@ -48,6 +48,7 @@ int verify_kernel(const struct cksum_kernel *kernel, const struct cksum_kernel *
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t longest = plan->max_length < kernel->max_len ? plan->max_length : kernel->max_len;
+    const size_t shortest = plan->min_length > kernel->min_len ? plan->min_length : kernel->min_len;
     const size_t room = (plan->offset + longest + page - 1) / page * page + page;
     unsigned char *low, *high;
     int result = -1;
@@ -62,8 +63,11 @@ int verify_kernel(const struct cksum_kernel *kernel, const struct cksum_kernel *
         goto done;
     }
     fill_bytes(low, room, plan->fill);
+    if (mprotect(low, room, PROT_READ) != 0) {
+        goto done;
+    }
     result = 0;
-    for (size_t length = kernel->min_len; length <= longest && result == 0; length++) {
+    for (size_t length = shortest; length <= longest && result == 0; length++) {
         const bool behind_guard = agrees(kernel, reference, low + plan->offset, length, plan->initial, difference);
         const bool before_guard = plan->offset != 0 || !behind_guard ||
                                   agrees(kernel, reference, high - length, length, plan->initial, difference);

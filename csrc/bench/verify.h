@@ -3,6 +3,7 @@
  *
  * The data lies twice in fresh pages with an unreadable page on either side: once from a given offset behind the page
  * start, and (for offset 0) once ending right at the page end, so that a read past either end dies instead of passing.
+ * The pages can only be read while the kernel runs, so that one that writes into its buffer dies as well.
  */
 #ifndef CKSUM_BENCH_VERIFY_H
 #define CKSUM_BENCH_VERIFY_H
@@ -21,7 +22,8 @@ enum verify_fill { VERIFY_ZEROS, VERIFY_ONES, VERIFY_RANDOM, VERIFY_CARRIES, VER
 struct verify_plan {
     enum verify_fill fill;
     size_t offset;
-    size_t max_length; /* lengths kernel->min_len .. the smaller of this and kernel->max_len are tried */
+    size_t min_length; /* lengths from the larger of this and kernel->min_len .. */
+    size_t max_length; /* .. to the smaller of this and kernel->max_len are tried */
     uint32_t initial;
 };
 

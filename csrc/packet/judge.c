@@ -177,9 +177,9 @@ unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsign
     for (unsigned i = packet_find(bytes, captured, captured, link, checks, &end); i-- > 0;) {
         if (checks[i].covered) {
             const uint16_t value = packet_expected(fn, bytes, &checks[i]);
+            filled += value != packet_found(bytes, &checks[i]);
             bytes[checks[i].field] = (unsigned char)(value >> 8);
             bytes[checks[i].field + 1] = (unsigned char)value;
-            filled++;
         }
     }
     return filled;

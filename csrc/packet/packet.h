@@ -222,7 +222,7 @@ CKSUM_HIDDEN void packet_silence_text(uint32_t silence, char text[PACKET_SILENCE
 CKSUM_HIDDEN uint16_t packet_found(const unsigned char *bytes, const struct packet_check *check);
 CKSUM_HIDDEN uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct packet_check *check);
 
-/* Writes every field that can be computed, the innermost first. Returns how many. */
+/* Writes every field that can be computed, the innermost first. Returns how many of them that changes. */
 CKSUM_HIDDEN unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsigned link);
 
 /* The folded raw sum of the pseudo header (RFC 768, RFC 8200 section 8.1); version is 4 or 6. */
@@ -267,6 +267,9 @@ struct packet_batch {
 
 /* What ended a batch. */
 enum packet_batch_end { PACKET_BATCH_WHOLE, PACKET_BATCH_BAD_SPAN, PACKET_BATCH_NO_MEMORY };
+
+/* Counts a packet of which nothing was judged. */
+CKSUM_HIDDEN void packet_count_silence(struct packet_batch *batch, uint32_t silence);
 
 /* Judges all packets. Each span is checked on a copy right before its use: another thread may change the columns. */
 CKSUM_HIDDEN enum packet_batch_end packet_verify_batch(cksum_fn *fn, struct packet_batch *batch);

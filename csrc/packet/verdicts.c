@@ -45,8 +45,7 @@ static int reserve(struct packet_batch *batch, size_t n)
     return 0;
 }
 
-/* Counts a packet of which nothing was judged. */
-static void count_silence(struct packet_batch *batch, uint32_t silence)
+void packet_count_silence(struct packet_batch *batch, uint32_t silence)
 {
     size_t i = 0;
     while (i < batch->n_silences && batch->silences[i].silence != silence) {
@@ -90,7 +89,7 @@ enum packet_batch_end packet_verify_batch(cksum_fn *fn, struct packet_batch *bat
             batch->counts[code]++;
         }
         if (silence != 0) {
-            count_silence(batch, silence);
+            packet_count_silence(batch, silence);
         }
         batch->unknown += n == 0 && !packet_link_known(batch->links[i]);
         batch->n_codes += n;

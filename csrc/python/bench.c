@@ -1,9 +1,6 @@
 /* bench.c: the type Bench: cells, the buffers they lie in, and rounds over them. */
 #include "python/state.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/cache.h"
@@ -31,9 +28,7 @@ static const char *const loop_names[] = {
 #undef LOOP_NAME
 };
 
-/* All of them for an error text. */
-#define LOOP_TEXT(given, id, name) " " #name
-#define LOOP_NAMES "these:" CKSUM_LOOPS(LOOP_TEXT, )
+#define LOOP_TEXT(given, id, name) " " #name /* of all of them, for an error text */
 
 static int enter(struct bench *bench)
 {
@@ -51,11 +46,11 @@ static PyObject *bench_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "Bench() takes no arguments; cells are added by add()");
         return NULL;
     }
-    struct bench *bench = (struct bench *)type->tp_alloc(type, 0);
-    if (bench != NULL) {
-        atomic_flag_clear(&bench->busy);
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL) {
+        leave((struct bench *)self);
     }
-    return (PyObject *)bench;
+    return self;
 }
 
 static void release_cell(struct bench_cell *cell)
@@ -127,7 +122,7 @@ static int find_loop(const char *name, enum cksum_loop *loop)
             return 0;
         }
     }
-    PyErr_Format(PyExc_ValueError, "loop '%.100s' is unknown; there are " LOOP_NAMES, name);
+    PyErr_Format(PyExc_ValueError, "loop '%.100s' is unknown; there are these:" CKSUM_LOOPS(LOOP_TEXT, ), name);
     return -1;
 }
 
@@ -170,10 +165,9 @@ static int grow(struct bench *bench)
 
 /* Adds the cell; the caller holds the lock. The new index, or NULL with an exception set. */
 static PyObject *add_cell(struct bench *bench, PyObject *module, PyObject *kernel_object, PyObject *buf,
-                          PyObject *offsets, PyObject *lengths, const char *loop_name, bool cold, bool walk)
+                          PyObject *offsets, PyObject *lengths, const char *loop_name, struct timing_cell cell)
 {
     struct bench_cell owned = {0};
-    struct timing_cell cell = {.cold = cold, .walk = walk};
     cell.kernel = core_get_kernel(module, kernel_object, &owned.keep);
     if (cell.kernel == NULL || core_check_runs(cell.kernel, "kernel") < 0 || find_loop(loop_name, &cell.loop) < 0 ||
         core_get_buffer(buf, &owned.view) < 0) {
@@ -197,69 +191,48 @@ failed:
 static PyObject *bench_add(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bench *bench = (struct bench *)self;
-    static char *names[] = {"", "", "", "", "loop", "cold", "walk", NULL};
+    static char *names[] = {"", "", "", "", "loop", "cold", "walk", "mixed", NULL};
     PyObject *kernel, *buf, *offsets, *lengths, *result = NULL;
     const char *loop = loop_names[CKSUM_LOOP_PLAIN];
-    int cold = 0, walk = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$spp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
-                                     &cold, &walk)) {
+    int cold = 0, walk = 0, mixed = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|$sppp:add", names, &kernel, &buf, &offsets, &lengths, &loop,
+                                     &cold, &walk, &mixed)) {
         return NULL;
     }
     if (cold && !CACHE_CAN_FLUSH) {
-        PyErr_SetString(PyExc_ValueError,
-                        "cold needs an instruction that flushes a cache line, and none is known here");
+        PyErr_SetString(PyExc_ValueError, "cold needs an instruction that flushes a cache line; none is known here");
         return NULL;
     }
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (module != NULL && enter(bench) == 0) {
-        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, cold, walk);
+        const struct timing_cell how = {.cold = cold != 0, .walk = walk != 0 || mixed != 0, .mixed = mixed != 0};
+        result = add_cell(bench, module, kernel, buf, offsets, lengths, loop, how);
         leave(bench);
     }
     return result;
 }
 
-static PyObject *bench_set_spans(PyObject *self, PyObject *args)
+/* The cell of this index. NULL with TypeError or ValueError set. */
+static struct timing_cell *get_cell(struct bench *bench, PyObject *object, size_t *i)
 {
-    struct bench *bench = (struct bench *)self;
-    PyObject *cell_object, *offsets, *lengths, *result = NULL;
-    size_t i, n;
-    if (!PyArg_ParseTuple(args, "OOO:set_spans", &cell_object, &offsets, &lengths) || enter(bench) < 0) {
+    if (bench->n == 0) {
+        PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
         return NULL;
     }
-    if (core_get_size(cell_object, "cell", bench->n - (bench->n > 0), "the last cell added", &i) == 0) {
-        struct cksum_span *spans = bench->n == 0 ? NULL : make_spans(&bench->owned[i].view, offsets, lengths, &n);
-        if (bench->n == 0) {
-            PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
-        } else if (spans != NULL && n != bench->cells[i].n_spans) {
-            PyErr_Format(PyExc_ValueError, "cell %zu has %zu spans and must keep as many, not %zu", i,
-                         bench->cells[i].n_spans, n);
-            PyMem_Free(spans);
-        } else if (spans != NULL && check_spans(&bench->cells[i], spans, n) < 0) {
-            PyMem_Free(spans);
-        } else if (spans != NULL) {
-            PyMem_Free(bench->owned[i].spans);
-            bench->owned[i].spans = spans;
-            bench->cells[i].spans = spans;
-            result = Py_NewRef(Py_None);
-        }
-    }
-    leave(bench);
-    return result;
+    return core_get_size(object, "cell", bench->n - 1, "the last cell added", i) < 0 ? NULL : &bench->cells[*i];
 }
 
 static PyObject *bench_set_calls(PyObject *self, PyObject *args)
 {
     struct bench *bench = (struct bench *)self;
     PyObject *cell_object, *calls_object, *result = NULL;
-    size_t cell, calls;
+    size_t i, calls;
     if (!PyArg_ParseTuple(args, "OO:set_calls", &cell_object, &calls_object) || enter(bench) < 0) {
         return NULL;
     }
-    if (bench->n == 0) {
-        PyErr_SetString(PyExc_ValueError, "this Bench has no cells; add() one first");
-    } else if (core_get_size(cell_object, "cell", bench->n - 1, "the last cell added", &cell) == 0 &&
-               core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
-        bench->cells[cell].calls = timing_whole_turns(&bench->cells[cell], calls);
+    struct timing_cell *cell = get_cell(bench, cell_object, &i);
+    if (cell != NULL && core_get_size(calls_object, "calls", SIZE_MAX / 2, "calls of one batch", &calls) == 0) {
+        cell->calls = timing_whole_turns(cell, calls);
         result = Py_NewRef(Py_None);
     }
     leave(bench);
@@ -275,11 +248,11 @@ static PyObject *bench_calibrate(PyObject *self, PyObject *object)
     }
     PyObject *all_calls = PyList_New((Py_ssize_t)bench->n);
     for (size_t i = 0; all_calls != NULL && i < bench->n; i++) {
-        if (!bench->cells[i].cold) {
-            Py_BEGIN_ALLOW_THREADS;
-            bench->cells[i].calls = timing_batch_calls(&bench->cells[i], target);
-            Py_END_ALLOW_THREADS;
-        }
+        Py_BEGIN_ALLOW_THREADS;
+        /* of a cold cell too, so that the pages of its loop are there: its batch is one call a span for all that */
+        const uint64_t calls_of_batch = timing_batch_calls(&bench->cells[i], bench->cells[i].cold ? 0 : target);
+        bench->cells[i].calls = bench->cells[i].cold ? bench->cells[i].n_spans : calls_of_batch;
+        Py_END_ALLOW_THREADS;
         PyObject *calls = PyLong_FromUnsignedLongLong(bench->cells[i].calls);
         if (calls == NULL) {
             Py_CLEAR(all_calls);
@@ -291,12 +264,13 @@ static PyObject *bench_calibrate(PyObject *self, PyObject *object)
     return all_calls;
 }
 
-/* The first span of the cell whose sum isn't the reference's, or n_spans; *got and *expected are folded. */
+/* The first span whose sum isn't the reference's, or n_spans; *got and *expected are folded. Of mixed ones one set. */
 static size_t first_wrong_span(const struct timing_cell *cell, const struct cksum_kernel *reference, uint16_t *got,
                                uint16_t *expected)
 {
+    const size_t n = cell->mixed ? cell->calls : cell->n_spans;
     size_t i = 0;
-    for (; i < cell->n_spans; i++) {
+    for (; i < n; i++) {
         const struct cksum_span *span = &cell->spans[i];
         *expected = cksum_fold32(reference->fn(span->buf, span->len, 0));
         *got = cksum_fold32(cell->kernel->fn(span->buf, span->len, 0));
@@ -305,7 +279,7 @@ static size_t first_wrong_span(const struct timing_cell *cell, const struct cksu
             break;
         }
     }
-    return i;
+    return i < n ? i : cell->n_spans;
 }
 
 static PyObject *bench_check(PyObject *self, PyObject *Py_UNUSED(ignored))
@@ -371,42 +345,119 @@ static uint32_t *make_order(PyObject *sequence, size_t n_cells, size_t *n)
     return order;
 }
 
-/* The samples of one round into out; the caller holds the lock. 0, or -1 with an exception set. */
-static int run_round(struct bench *bench, PyObject *sequence, unsigned number, const Py_buffer *out)
+/* Whether out can take n samples. 0, or -1 with ValueError set. */
+static int check_out(const Py_buffer *out, size_t n)
 {
-    size_t n;
-    uint32_t *order = make_order(sequence, bench->n, &n);
-    if (order == NULL) {
-        return -1;
-    }
     const size_t needed = n * sizeof(struct timing_sample);
-    int result = -1;
     if ((size_t)out->len < needed || (uintptr_t)out->buf % _Alignof(struct timing_sample) != 0) {
         PyErr_Format(PyExc_ValueError, "out must be aligned and hold %zu samples of %zu bytes, %zu in all; it has %zd",
                      n, sizeof(struct timing_sample), needed, out->len);
-    } else {
+        return -1;
+    }
+    return 0;
+}
+
+/* The samples of one round into out; the caller holds the lock. 0, or -1 with an exception set. */
+static int run_round(struct bench *bench, PyObject *sequence, unsigned number, const struct timing_visit *how,
+                     const Py_buffer *out)
+{
+    size_t n;
+    uint32_t *order = make_order(sequence, bench->n, &n);
+    const int result = order == NULL ? -1 : check_out(out, n * how->batches);
+    if (result == 0) {
         Py_BEGIN_ALLOW_THREADS;
-        timing_round(bench->cells, order, n, number, out->buf);
+        timing_round(bench->cells, order, n, number, how, out->buf);
         Py_END_ALLOW_THREADS;
-        result = 0;
     }
     PyMem_Free(order);
     return result;
 }
 
-static PyObject *bench_round(PyObject *self, PyObject *args)
+static PyObject *bench_round(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bench *bench = (struct bench *)self;
+    static char *names[] = {"", "", "", "warm_ticks", "batches", "seed", NULL};
     PyObject *order, *out_object;
-    unsigned number;
+    unsigned number, batches = 1;
+    unsigned long long warm_ticks = 0, seed = 0;
     Py_buffer out;
     int done = -1;
-    if (!PyArg_ParseTuple(args, "OIO:round", &order, &number, &out_object) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OIO|$KIK:round", names, &order, &number, &out_object, &warm_ticks,
+                                     &batches, &seed) ||
+        PyObject_GetBuffer(out_object, &out, PyBUF_WRITABLE) < 0) {
+        return NULL;
+    }
+    if (batches == 0) {
+        PyErr_SetString(PyExc_ValueError, "batches must be at least 1, not 0");
+    } else if (enter(bench) == 0) {
+        const struct timing_visit how = {.warm_ticks = warm_ticks, .batches = batches, .seed = seed};
+        done = run_round(bench, order, number, &how, &out);
+        leave(bench);
+    }
+    PyBuffer_Release(&out);
+    return done < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* The calls of each batch, in whole turns of the cell, as a new array. NULL with an exception set. */
+static uint64_t *make_batches(PyObject *sequence, const struct timing_cell *cell, size_t *n)
+{
+    PyObject *fast = PySequence_Fast(sequence, "calls must be a sequence of integers");
+    if (fast == NULL) {
+        return NULL;
+    }
+    *n = (size_t)PySequence_Fast_GET_SIZE(fast);
+    uint64_t *batches = PyMem_New(uint64_t, *n + 1);
+    if (batches == NULL) {
+        PyErr_NoMemory();
+    }
+    for (size_t i = 0; batches != NULL && i < *n; i++) {
+        size_t calls = 0;
+        if (core_get_size(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), "calls", SIZE_MAX / 2, "calls of one batch",
+                          &calls) < 0) {
+            PyMem_Free(batches);
+            batches = NULL;
+        } else {
+            batches[i] = timing_whole_turns(cell, calls);
+        }
+    }
+    Py_DECREF(fast);
+    return batches;
+}
+
+/* The samples of one lesson into out; the caller holds the lock. 0, or -1 with an exception set. */
+static int run_learn(struct bench *bench, PyObject *cell_object, PyObject *calls, unsigned number,
+                     unsigned long long seed, const Py_buffer *out)
+{
+    size_t i, n;
+    struct timing_cell *cell = get_cell(bench, cell_object, &i);
+    if (cell == NULL) {
+        return -1;
+    }
+    uint64_t *batches = make_batches(calls, cell, &n);
+    const int result = batches == NULL ? -1 : check_out(out, n);
+    if (result == 0 && n > 0) {
+        Py_BEGIN_ALLOW_THREADS;
+        timing_learn(cell, batches, (uint32_t)n, number, seed, out->buf);
+        Py_END_ALLOW_THREADS;
+    }
+    PyMem_Free(batches);
+    return result;
+}
+
+static PyObject *bench_learn(PyObject *self, PyObject *args)
+{
+    struct bench *bench = (struct bench *)self;
+    PyObject *cell, *calls, *out_object;
+    unsigned number;
+    unsigned long long seed;
+    Py_buffer out;
+    int done = -1;
+    if (!PyArg_ParseTuple(args, "OOIKO:learn", &cell, &calls, &number, &seed, &out_object) ||
         PyObject_GetBuffer(out_object, &out, PyBUF_WRITABLE) < 0) {
         return NULL;
     }
     if (enter(bench) == 0) {
-        done = run_round(bench, order, number, &out);
+        done = run_learn(bench, cell, calls, number, seed, &out);
         leave(bench);
     }
     PyBuffer_Release(&out);
@@ -415,19 +466,20 @@ static PyObject *bench_round(PyObject *self, PyObject *args)
 
 static PyMethodDef bench_methods[] = {
     {"add", (PyCFunction)(void (*)(void))bench_add, METH_VARARGS | METH_KEYWORDS,
-     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False)\n--\n\nAdds a cell; "
-     "returns its "
-     "index."},
-    {"set_spans", bench_set_spans, METH_VARARGS,
-     "set_spans($self, cell, offsets, lengths, /)\n--\n\nReplaces the spans of a cell by as many others."},
+     "add($self, kernel, buf, offsets, lengths, /, *, loop='plain', cold=False, walk=False, mixed=False)\n--\n\n"
+     "Adds a cell; returns its index."},
     {"set_calls", bench_set_calls, METH_VARARGS,
      "set_calls($self, cell, calls, /)\n--\n\nSets the calls of one batch of the cell, rounded up to whole turns."},
     {"calibrate", bench_calibrate, METH_O,
      "calibrate($self, target_ticks, /)\n--\n\nSizes every batch to last target_ticks; returns the calls of each."},
     {"check", bench_check, METH_NOARGS,
      "check($self, /)\n--\n\nNone, or (cell, offset, length, got, expected) of the first wrong sum."},
-    {"round", bench_round, METH_VARARGS,
-     "round($self, order, number, out, /)\n--\n\nTimes one batch of each cell in order; writes samples to out."},
+    {"round", (PyCFunction)(void (*)(void))bench_round, METH_VARARGS | METH_KEYWORDS,
+     "round($self, order, number, out, /, *, warm_ticks=0, batches=1, seed=0)\n--\n\nVisits each cell in order: warms "
+     "it up, times so many batches; writes samples to out."},
+    {"learn", bench_learn, METH_VARARGS,
+     "learn($self, cell, calls, number, seed, out, /)\n--\n\nRuns other code, then times batches of so many calls "
+     "with nothing between them; writes samples to out."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -446,43 +498,10 @@ static PyType_Spec bench_spec = {
     .slots = bench_slots,
 };
 
-/* What a sample record holds: (name, NumPy format, byte offset) of each field. */
-static PyObject *sample_fields(void)
-{
-#define FIELD(name, format) #name, format, (Py_ssize_t)offsetof(struct timing_sample, name)
-    return Py_BuildValue("[(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)]", FIELD(ticks, "u8"), FIELD(calls, "u8"),
-                         FIELD(result, "u8"), FIELD(round, "u4"), FIELD(order, "u4"), FIELD(cell, "u4"),
-                         FIELD(flags, "u4"), FIELD(add_ticks, "u4"), FIELD(mul_ticks, "u4"), FIELD(wide_ticks, "u4"));
-#undef FIELD
-}
-
-static PyObject *flag_bits(void)
-{
-    PyObject *flags = PyDict_New();
-#define FLAG(id, bit, text)                                                                                            \
-    if (flags != NULL) {                                                                                               \
-        PyObject *value = PyLong_FromLong(bit);                                                                        \
-        if (value == NULL || PyDict_SetItemString(flags, text, value) < 0) {                                           \
-            Py_CLEAR(flags);                                                                                           \
-        }                                                                                                              \
-        Py_XDECREF(value);                                                                                             \
-    }
-    TIMING_FLAGS(FLAG)
-#undef FLAG
-    return flags;
-}
-
 int core_add_bench(PyObject *module)
 {
     struct core_state *state = PyModule_GetState(module);
     state->bench_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &bench_spec, NULL);
-    if (state->bench_type == NULL || PyModule_AddType(module, state->bench_type) < 0 ||
-        core_add_names(module, "LOOPS", loop_names, CKSUM_LOOP_COUNT) < 0 ||
-        core_add_constant(module, "FLAGS", flag_bits()) < 0 ||
-        core_add_constant(module, "SAMPLE_FIELDS", sample_fields()) < 0 ||
-        core_add_constant(module, "SAMPLE_SIZE", PyLong_FromSize_t(sizeof(struct timing_sample))) < 0 ||
-        core_add_constant(module, "CHAIN", PyLong_FromLong(TIMING_CHAIN)) < 0) {
-        return -1;
-    }
-    return 0;
+    const int added = state->bench_type == NULL ? -1 : PyModule_AddType(module, state->bench_type);
+    return added < 0 ? -1 : core_add_names(module, "LOOPS", loop_names, CKSUM_LOOP_COUNT);
 }

@@ -1,6 +1,7 @@
 /* facts.c: what the bench has to know about the CPU, the tick counter and the build. */
 #include "python/state.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -79,4 +80,43 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
     strncpy(c.vendor, vendor, sizeof c.vendor - 1);
     c.xcr0 = xcr0;
     return decoded(&c);
+}
+
+/* ---- what a sample of the bench is ---- */
+
+/* What a sample record holds: (name, NumPy format, byte offset) of each field. */
+static PyObject *sample_fields(void)
+{
+#define FIELD(name, format) #name, format, (Py_ssize_t)offsetof(struct timing_sample, name)
+    return Py_BuildValue("[(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)(ssn)]", FIELD(ticks, "u8"),
+                         FIELD(calls, "u8"), FIELD(result, "u8"), FIELD(round, "u4"), FIELD(order, "u4"),
+                         FIELD(cell, "u4"), FIELD(flags, "u4"), FIELD(add_ticks, "u4"), FIELD(mul_ticks, "u4"),
+                         FIELD(wide_ticks, "u4"), FIELD(batch, "u4"));
+#undef FIELD
+}
+
+static PyObject *flag_bits(void)
+{
+    PyObject *flags = PyDict_New();
+#define FLAG(id, bit, text)                                                                                            \
+    if (flags != NULL) {                                                                                               \
+        PyObject *value = PyLong_FromLong(bit);                                                                        \
+        if (value == NULL || PyDict_SetItemString(flags, text, value) < 0) {                                           \
+            Py_CLEAR(flags);                                                                                           \
+        }                                                                                                              \
+        Py_XDECREF(value);                                                                                             \
+    }
+    TIMING_FLAGS(FLAG)
+#undef FLAG
+    return flags;
+}
+
+int core_add_samples(PyObject *module)
+{
+    return core_add_constant(module, "FLAGS", flag_bits()) < 0 ||
+                   core_add_constant(module, "SAMPLE_FIELDS", sample_fields()) < 0 ||
+                   core_add_constant(module, "SAMPLE_SIZE", PyLong_FromSize_t(sizeof(struct timing_sample))) < 0 ||
+                   core_add_constant(module, "CHAIN", PyLong_FromLong(TIMING_CHAIN)) < 0
+               ? -1
+               : 0;
 }

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "bench/verify.h"
 #include "core/registry.h"
 
 #define CAPSULE_NAME "fastcksum.kernel"
@@ -333,48 +332,6 @@ PyObject *core_partial(PyObject *module, PyObject *args)
     }
     PyBuffer_Release(&view);
 done:
-    Py_XDECREF(keep);
-    return result;
-}
-
-PyObject *core_find_difference(PyObject *module, PyObject *args)
-{
-    PyObject *object, *keep, *result = NULL;
-    struct verify_plan plan;
-    struct verify_difference difference;
-    unsigned int fill, initial;
-    Py_ssize_t offset, max_length;
-    if (!PyArg_ParseTuple(args, "OInnI:find_difference", &object, &fill, &offset, &max_length, &initial)) {
-        return NULL;
-    }
-    if (fill >= VERIFY_FILLS || offset < 0 || offset > VERIFY_MAX_BYTES || max_length < 0 ||
-        max_length > VERIFY_MAX_BYTES) {
-        PyErr_Format(PyExc_ValueError, "fill must be in 0..%d, not %u; offset and max_length in 0..%d, not %zd and %zd",
-                     VERIFY_FILLS - 1, fill, VERIFY_MAX_BYTES, offset, max_length);
-        return NULL;
-    }
-    const struct cksum_kernel *kernel = core_get_kernel(module, object, &keep);
-    if (kernel == NULL) {
-        return NULL;
-    }
-    if (core_check_sums(kernel, "kernel") == 0) {
-        int found;
-        plan = (struct verify_plan){.fill = (enum verify_fill)fill,
-                                    .offset = (size_t)offset,
-                                    .max_length = (size_t)max_length,
-                                    .initial = initial};
-        Py_BEGIN_ALLOW_THREADS;
-        found = verify_kernel(kernel, cksum_registry_find("reference"), &plan, &difference);
-        Py_END_ALLOW_THREADS;
-        if (found < 0) {
-            PyErr_SetFromErrno(PyExc_OSError);
-        } else if (found > 0) {
-            result = Py_BuildValue("nnII", (Py_ssize_t)difference.length, (Py_ssize_t)difference.offset,
-                                   (unsigned)difference.got, (unsigned)difference.expected);
-        } else {
-            result = Py_NewRef(Py_None);
-        }
-    }
     Py_XDECREF(keep);
     return result;
 }

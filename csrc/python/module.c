@@ -110,6 +110,13 @@ PyDoc_STRVAR(fill_checksums_doc,
              "authentication takes their place; a UDP field of 0 is filled in.\n\n"
              "TypeError and BufferError as for raw_cksum; ValueError for an offset or link that can't be.");
 
+PyDoc_STRVAR(fill_into_doc,
+             "fill_into($module, buffer, offset=0, *, link='ip')\n--\n\n"
+             "Writes the checksum fields of a packet in place, as fill_checksums() does in a copy.\n\n"
+             "buffer   anything C-contiguous that can be written into: a bytearray, an mmap, an array\n\n"
+             "Returns how many fields that changed. TypeError as for raw_cksum; BufferError too for a buffer that is\n"
+             "read-only; ValueError for an offset or link that can't be.");
+
 /* A public function, by name: core_NAME, with NAME_doc. */
 #define FAST(name) {#name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL | METH_KEYWORDS, name##_doc}
 static PyMethodDef methods[] = {
@@ -124,9 +131,11 @@ static PyMethodDef methods[] = {
     FAST(transport_checksum),
     FAST(verify_packet),
     FAST(fill_checksums),
+    FAST(fill_into),
     {"packet_checks", core_packet_checks, METH_VARARGS, NULL},
     {"use_verdict_type", core_use_verdict_type, METH_O, NULL},
     {"verify_packets", core_verify_packets, METH_VARARGS, NULL},
+    {"mend_packets", core_mend_packets, METH_VARARGS, NULL},
     {"fill_columns", core_fill_columns, METH_VARARGS, NULL},
     {"encode_addresses", core_encode_addresses, METH_VARARGS, NULL},
     {"capture_reader", core_capture_reader, METH_NOARGS, NULL},
@@ -137,6 +146,7 @@ static PyMethodDef methods[] = {
     {"partial", core_partial, METH_VARARGS, NULL},
     {"load_kernel", core_load_kernel, METH_VARARGS, NULL},
     {"find_difference", core_find_difference, METH_VARARGS, NULL},
+    {"find_broken_state", core_find_broken_state, METH_VARARGS, NULL},
     {"timer_facts", core_timer_facts, METH_NOARGS, NULL},
     {"cpu_facts", core_cpu_facts, METH_NOARGS, NULL},
     {"decode_cpuid", core_decode_cpuid, METH_O, NULL},
@@ -166,7 +176,7 @@ static int execute(PyObject *module)
         core_add_columns(module) < 0 || core_add_captures(module) < 0) {
         return -1;
     }
-    return core_add_bench(module);
+    return core_add_bench(module) < 0 || core_add_samples(module) < 0 ? -1 : 0;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)

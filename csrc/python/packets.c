@@ -1,7 +1,5 @@
-/* packets.c: the parser of packets as fastcksum.packets and .capture use it: one packet, and a batch of them. */
+/* packets.c: the parser of packets as fastcksum.packets uses it. */
 #include "python/fast.h"
-
-#include <stdlib.h>
 
 #include "packet/packet.h"
 
@@ -318,104 +316,21 @@ PyObject *core_fill_checksums(PyObject *module, PyObject *const *args, Py_ssize_
     return copy;
 }
 
-/* ---- many packets ---- */
-
-/* A dict of why nothing was judged, in words, and of how many packets. NULL with an exception set. */
-static PyObject *silences_dict(const struct packet_batch *batch)
+PyObject *core_fill_into(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
-    PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict != NULL && i < batch->n_silences; i++) {
-        char text[PACKET_SILENCE_TEXT];
-        packet_silence_text(batch->silences[i].silence, text);
-        PyObject *number = PyLong_FromUnsignedLongLong(batch->silences[i].packets);
-        if (number == NULL || PyDict_SetItemString(dict, text, number) < 0) {
-            Py_CLEAR(dict);
-        }
-        Py_XDECREF(number);
-    }
-    return dict;
-}
-
-/*
- * (data, offsets, lengths, original lengths, links, counts) -> (verdicts of each packet, codes, packets of unknown link
- * types, dict of why nothing was judged); the first two as bytes, and counts, 256 uint64, goes up by the number of each
- * code.
- */
-PyObject *core_verify_packets(PyObject *module, PyObject *args)
-{
-    enum { COLUMNS = 5, COUNTS = 5, ARGUMENTS = 6 };
-    PyObject *result = NULL, *objects[ARGUMENTS], *per_packet = NULL;
-    static const char *const names[] = {"data", "offsets", "lengths", "original_lengths", "linktypes", "counts"};
-    static const Py_ssize_t sizes[] = {
-        1, sizeof(int64_t), sizeof(uint32_t), sizeof(uint32_t), sizeof(uint16_t), sizeof(uint64_t),
-    };
-    Py_buffer views[ARGUMENTS] = {{0}};
-    struct packet_batch batch = {0};
-    enum packet_batch_end end;
-    const struct cksum_kernel *kernel;
-
-    if (!PyArg_ParseTuple(args, "OOOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[COUNTS])) {
+    static const struct core_signature signature = {"fill_into", {"buffer", "offset", "link"}, 3, 2, 1};
+    struct packet packet;
+    PyObject *result = NULL;
+    if (take_packet(module, &signature, args, nargs, names, &packet) < 0) {
         return NULL;
     }
-    if (core_get_buffer(objects[0], &views[0]) < 0) {
-        views[0].obj = NULL;
-        goto done;
-    }
-    if (core_get_column(objects[COUNTS], names[COUNTS], sizes[COUNTS], true, &views[COUNTS]) < 0) {
-        goto done;
-    }
-    if (views[COUNTS].shape[0] != 256) {
-        PyErr_Format(PyExc_ValueError, "counts must have 256 elements, not %zd", views[COUNTS].shape[0]);
-        goto done;
-    }
-    for (int i = 1; i < COLUMNS; i++) {
-        if (core_get_column(objects[i], names[i], sizes[i], false, &views[i]) < 0) {
-            goto done;
-        }
-        if (views[i].shape[0] != views[1].shape[0]) {
-            PyErr_Format(PyExc_ValueError, "%s must have %zd elements, as many as offsets, not %zd", names[i],
-                         views[1].shape[0], views[i].shape[0]);
-            goto done;
-        }
-    }
-    batch.data = views[0].buf;
-    batch.size = (size_t)views[0].len;
-    batch.offsets = views[1].buf;
-    batch.lengths = views[2].buf;
-    batch.originals = views[3].buf;
-    batch.links = views[4].buf;
-    batch.counts = views[COUNTS].buf;
-    batch.n = (size_t)views[1].shape[0];
-    kernel = core_active_kernel(module);
-    per_packet = kernel == NULL ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)batch.n);
-    if (per_packet == NULL) {
-        goto done;
-    }
-    batch.per_packet = (unsigned char *)PyBytes_AS_STRING(per_packet);
-    Py_BEGIN_ALLOW_THREADS;
-    end = packet_verify_batch(kernel->fn, &batch);
-    Py_END_ALLOW_THREADS;
-    if (end == PACKET_BATCH_NO_MEMORY) {
-        PyErr_NoMemory();
-    } else if (end == PACKET_BATCH_BAD_SPAN) {
-        PyErr_Format(PyExc_ValueError,
-                     "packet %zu does not lie in the data: offset %lld, length %lu, and the data has %zu bytes",
-                     batch.bad_index, (long long)batch.bad_offset, (unsigned long)batch.bad_length, batch.size);
+    if (packet.bytes.view.obj == NULL || packet.bytes.view.readonly) {
+        PyErr_SetString(PyExc_BufferError, "fill_into writes into its buffer, and this one is read-only: "
+                                           "a bytearray is not, and fill_checksums() returns a copy");
     } else {
-        PyObject *silences = silences_dict(&batch);
-        if (silences != NULL) {
-            result = Py_BuildValue("Oy#nN", per_packet, batch.codes, (Py_ssize_t)batch.n_codes,
-                                   (Py_ssize_t)batch.unknown, silences);
-        }
+        unsigned char *start = (unsigned char *)packet.bytes.view.buf + packet.offset;
+        result = PyLong_FromUnsignedLong(packet_fill(packet.kernel->fn, start, packet.length, packet.link));
     }
-done:
-    free(batch.codes);
-    Py_XDECREF(per_packet);
-    for (int i = 0; i < ARGUMENTS; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
+    core_release_bytes(&packet.bytes);
     return result;
 }

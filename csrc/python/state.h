@@ -122,12 +122,14 @@ CORE_FAST_METHOD(core_ipv4_header_checksum);
 CORE_FAST_METHOD(core_transport_checksum);
 CORE_FAST_METHOD(core_verify_packet);
 CORE_FAST_METHOD(core_fill_checksums);
+CORE_FAST_METHOD(core_fill_into);
 CORE_FAST_METHOD(core_raw_cksum_many);
 #undef CORE_FAST_METHOD
 #define CORE_METHOD(name) CKSUM_HIDDEN PyObject *name(PyObject *, PyObject *)
 CORE_METHOD(core_packet_checks);
 CORE_METHOD(core_use_verdict_type);
 CORE_METHOD(core_verify_packets);
+CORE_METHOD(core_mend_packets);
 CORE_METHOD(core_fill_columns);
 CORE_METHOD(core_encode_addresses);
 CORE_METHOD(core_capture_reader);
@@ -138,6 +140,7 @@ CORE_METHOD(core_active_kernel_name);
 CORE_METHOD(core_partial);
 CORE_METHOD(core_load_kernel);
 CORE_METHOD(core_find_difference);
+CORE_METHOD(core_find_broken_state);
 CORE_METHOD(core_timer_facts);
 CORE_METHOD(core_cpu_facts);
 CORE_METHOD(core_decode_cpuid);
@@ -159,7 +162,10 @@ CKSUM_HIDDEN int core_add_columns(PyObject *module);
 /* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_captures(PyObject *module);
 
-/* bench.c: the type Bench, and the constants that describe its samples. 0, or -1 with an exception set. */
+/* bench.c: the type Bench. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_bench(PyObject *module);
+
+/* facts.c: the constants that describe the samples of a Bench. 0, or -1 with an exception set. */
+CKSUM_HIDDEN int core_add_samples(PyObject *module);
 
 #endif

@@ -5,8 +5,20 @@ verified in pieces; it is read, never mapped, so that a capture that shrinks mea
 """
 
 from ._columns import Columns, Row, Rows
+from ._fix import FixReport, fix
 from ._read import Capture, CaptureWarning, read
 from ._report import Report
 from ._verify import verify
 
-__all__ = ["Capture", "CaptureWarning", "Columns", "Report", "Row", "Rows", "read", "verify"]
+__all__ = [
+    "Capture",
+    "CaptureWarning",
+    "Columns",
+    "FixReport",
+    "Report",
+    "Row",
+    "Rows",
+    "fix",
+    "read",
+    "verify",
+]

@@ -8,7 +8,7 @@ import importlib
 import lzma
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol, cast
 
 from fastcksum._extras import extra
 
@@ -137,7 +137,7 @@ def _zstd_decompressor() -> Decompressor:
     return cast("Decompressor", module.ZstdDecompressor(options=windows))
 
 
-def _zstd_writer(file: BinaryIO) -> Any:
+def _zstd_writer(file: IO[bytes]) -> Any:
     try:
         return importlib.import_module("compression.zstd").ZstdFile(file, "wb")
     except ModuleNotFoundError:
@@ -152,7 +152,7 @@ class Codec:
     magic: bytes
     suffix: str
     decompressor: Callable[[], Decompressor]
-    writer: Callable[[BinaryIO], Any]
+    writer: Callable[[IO[bytes]], Any]
 
 
 CODECS: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from io import FileIO
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from fastcksum import _core
 from ._codecs import LOOK_BYTES, DamagedStreamError, Source, Stream, looks_like, open_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
     from typing_extensions import Buffer
@@ -109,6 +109,9 @@ class Scanner:
 
     def __init__(self, name: str) -> None:
         self.damage: str | None = None
+        self.sink: Callable[[Any], object] | None = (
+            None  # gets every byte of the stream once its packets were yielded
+        )
         self._name = name
         self._reader = _core.capture_reader()
         self._found = room_for(_ROOM)
@@ -124,6 +127,9 @@ class Scanner:
         received, broken = 0, None
         for buffer, n, failure in _blocks(stream, whole=source.file.seekable()):
             received, broken = received + n, failure
+            if self.damage is not None:
+                self._done(buffer, HEADROOM, HEADROOM + n)
+                continue
             if self._needed > len(rest) + n:
                 rest += memoryview(buffer)[HEADROOM : HEADROOM + n]
                 continue
@@ -135,13 +141,25 @@ class Scanner:
                 start, stop = 0, len(rest) + n
                 window = rest + memoryview(buffer)[HEADROOM : HEADROOM + n]
             yield from self.records(window, start, stop, final=False)
-            rest = window[self._at : stop]
-            if self.damage is not None:
+            if self.damage is None:
+                self._done(window, start, self._at)
+                rest = window[self._at : stop]
+            elif self.sink is None:
                 return
-        if broken is None:
+            else:
+                self._done(window, start, stop)
+                rest = bytearray()
+        if broken is None and self.damage is None:
             yield from self.records(rest, 0, len(rest), final=True)
-        else:
-            self.set_damage(broken, received)
+        elif self.damage is None:
+            self.set_damage(str(broken), received)
+        self._done(rest, 0, len(rest))
+
+    def _done(self, window: Buffer, start: int, stop: int) -> None:
+        """Hands over bytes with which nothing is left to do."""
+        if self.sink is not None and stop > start:
+            with memoryview(window) as view:
+                self.sink(view[start:stop])
 
     def records(self, window: Buffer, start: int, stop: int, *, final: bool) -> Iterator[Piece]:
         """The packets in window[start:stop]; final: nothing follows. ValueError if that is no capture."""

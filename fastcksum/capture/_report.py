@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastcksum import _core
+from fastcksum._html import table
 from fastcksum.packets import LAYERS, LINKS, STATUSES, Status
 
 from . import _tables
@@ -157,6 +158,12 @@ class Summary:
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {status}" for status, n in self.counts().items() if n)
         return f"<{type(self).__name__}: {self.packets:,} packets, {counts or 'no checksums'}>"
+
+    def _repr_html_(self) -> str:
+        """A line a layer, a column a status."""
+        rows = [[layer, *counts.values()] for layer, counts in self.counts_by_layer().items()]
+        rows.append(["all", *self.counts().values()])
+        return table(f"{self.packets:,} packets, by layer and status", ["layer", *STATUSES], rows)
 
 
 def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from . import INTERRUPTED
 
@@ -57,5 +57,5 @@ def names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))
+def print_json(value: Any, file: TextIO | None = None) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False), file=file)

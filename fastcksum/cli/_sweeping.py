@@ -39,7 +39,11 @@ def add_plan(parser: argparse.ArgumentParser, *, placements: int | None, rounds:
         "--form", default="plain", metavar="FORM", help="plain (default), dpdk: ten blocks, as dpdk-test does"
     )
     parser.add_argument(
-        "--rounds", type=int, default=rounds, metavar="N", help=f"samples a cell (default: {rounds})"
+        "--rounds",
+        type=int,
+        default=rounds,
+        metavar="N",
+        help=f"visits to a cell and placement, each of several samples (default: {rounds})",
     )
     parser.add_argument(
         "--placements",

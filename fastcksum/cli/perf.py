@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         metavar="NAMES",
         help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
     )
-    add_plan(parser, placements=1, rounds=60)
+    add_plan(parser, placements=1, rounds=20)
     add_save(parser)
     parser.add_argument(
         "--json", action="store_true", help="host, plan and rows as JSON; invalid nets say so"

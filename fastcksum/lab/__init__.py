@@ -21,6 +21,7 @@ from ._figures.frames import concat
 from ._figures.record import DPDK_SIZES, IMIX, Plan
 from ._figures.result import Sweep
 from ._figures.rows import Row
+from ._learning import Learning, LearningRow, learning
 from ._machine.counters import Counters, Counts, count
 from ._machine.facts import Host, host
 from ._mail.exchanges import published, read_dpdk_table, read_perf_stat
@@ -40,6 +41,8 @@ __all__ = [
     "Counts",
     "Host",
     "KernelError",
+    "Learning",
+    "LearningRow",
     "Matrix",
     "MatrixRow",
     "Plan",
@@ -58,6 +61,7 @@ __all__ = [
     "host",
     "installed",
     "kernel_source",
+    "learning",
     "matrix",
     "measure",
     "not_installed",

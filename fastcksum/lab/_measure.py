@@ -12,7 +12,8 @@ import numpy as np
 from fastcksum import _core
 from fastcksum._kernel import active_kernel
 
-from ._bench.job import MARGIN, check_sums, time_round
+from ._bench import warm
+from ._bench.job import MARGIN, check_sums
 from ._bench.request import KernelLike, check_count, resolve, target_ticks
 from ._figures import stats
 from ._machine.facts import timer_facts
@@ -78,12 +79,15 @@ def measure(
             f"kernel '{chosen.name}' is made for {chosen.min_len} to {chosen.max_len} bytes, not {size}; "
             "give a length within, or another kernel"
         )
+    warming = warm.warm_ticks(target_ticks())
     bench = _core.Bench()
     bench.add(chosen, buf, [start], [size])
     with pinned():
         bench.calibrate(int(target_ticks() * MARGIN))
         check_sums(bench, [chosen.name])
-        samples = np.concatenate([time_round(bench, [0], number) for number in range(rounds)])
+        samples = np.concatenate(
+            [warm.time_round(bench, [0], number, warm=warming) for number in range(rounds)]
+        )
         check_sums(bench, [chosen.name])
     return Samples(
         ticks_per_call=samples["ticks"] / samples["calls"],

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from fastcksum import _core
+from fastcksum._extras import extra
+from fastcksum._html import table as html_table
 from fastcksum._kernel import Kernel, active_kernel, kernels
 from fastcksum._progress import Progress, reporting
 
-from ._bench import request, runner
+from ._bench import request, runner, warm
 from ._bench.places import check_placements
 from ._build.variants import Variant, compilers_at_hand, variants_of
 from ._figures import contests, race_file, race_text
@@ -25,6 +28,7 @@ from ._figures.contests import Field, Runner
 from ._figures.record import IMIX, MODES, OVERHEAD, RANDOM_OFFSET, Cell, Lengths
 from ._figures.result import Sweep
 from ._machine.facts import host as read_host
+from ._machine.facts import tick_name
 
 if TYPE_CHECKING:
     import os
@@ -105,10 +109,35 @@ class Race:
         return self._contests
 
     def frame(self) -> pd.DataFrame:
-        """The table as a DataFrame."""
-        import pandas as pd  # noqa: PLC0415 - an extra, and slow to import
+        """The table as a DataFrame. ModuleNotFoundError with the pip command without pandas."""
+        pandas = extra("pandas", "Race.frame()", "lab", without="Race.table() works without")
+        frame: pd.DataFrame = pandas.DataFrame(self.table(), columns=contests.Contest._fields)
+        return frame.drop(columns="logs")
 
-        return pd.DataFrame(self.table(), columns=contests.Contest._fields).drop(columns="logs")
+    def __repr__(self) -> str:
+        counts = Counter(contest.verdict for contest in self.table())
+        found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        return f"<Race of {self.chosen}: {found}; on {self.host.cpu}; .text() and .frame() show it>"
+
+    def _repr_html_(self) -> str:
+        head = ["cell", "ours", "best peer", "its build", "peer", "ours / peer", "low", "high", "verdict"]
+        rows = [
+            [
+                str(each.case),
+                *(
+                    each.ticks,
+                    each.peer,
+                    each.build,
+                    each.peer_ticks,
+                    each.ratio,
+                    each.low,
+                    each.high,
+                    each.verdict,
+                ),
+            ]
+            for each in self.table()
+        ]
+        return html_table(f"{self.chosen}; {tick_name(self.host.unit)} a call; {self.host.cpu}", head, rows)
 
     def figures(self) -> Table:
         """Ticks a call of each kernel in each cell: medians over the placements, of each peer in its best build."""
@@ -217,6 +246,7 @@ def race(
         reach={LARGE: extent.large_placements},
         seed=seed,
         target_ticks=request.target_ticks(),
+        warm_ticks=warm.warm_ticks(request.target_ticks()),
         huge_pages=huge_pages,
     )
     with reporting(progress, f"race of {len(course.kernels)} kernels") as report:
@@ -251,6 +281,7 @@ def _pick(
         placements=PICK.placements,
         seed=seed,
         target_ticks=request.target_ticks(),
+        warm_ticks=warm.warm_ticks(request.target_ticks()),
     )
     with reporting(progress, f"best of {len(named)} builds") as report:
         samples, plan = runner.run(course, report)

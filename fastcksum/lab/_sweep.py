@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastcksum._progress import Progress, reporting
 
-from ._bench import request, runner
+from ._bench import request, runner, warm
 from ._bench.cells import check_way
 from ._bench.places import check_placements
 from ._figures.record import DPDK_SIZES
@@ -30,7 +30,7 @@ def sweep(
     lengths: Mapping[str, Lengths] | None = None,
     cache: str = "hot",
     form: str = "plain",
-    rounds: int = 60,
+    rounds: int = 20,
     placements: int = 1,
     processes: int = 1,
     seed: int | None = None,
@@ -39,6 +39,8 @@ def sweep(
     progress: Progress | bool | None = None,
 ) -> Sweep:
     """Times kernels on all sizes at all offsets: every round visits every cell once, in a shuffled order.
+
+    A visit runs the cell's loop until the core knows it (plan.warm_ticks), then times several batches (plan.batches).
 
     kernels: names or Kernels; None: the active one, the past ones, the yardsticks, as far as they run here.
     sizes, offsets: bytes, from the start of a page.
@@ -78,6 +80,7 @@ def sweep(
     cells, left_out = request.lay_out(chosen, grid, mixes, sets)
     if not cells:
         raise ValueError("no cell is left to time: " + "; ".join(left_out))
+    target_ticks = max(request.target_ticks(), batch_ticks or 0)
     course = runner.Course(
         kernels=chosen,
         cells=cells,
@@ -89,7 +92,8 @@ def sweep(
         placements=placements,
         processes=processes,
         seed=seed,
-        target_ticks=max(request.target_ticks(), batch_ticks or 0),
+        target_ticks=target_ticks,
+        warm_ticks=warm.warm_ticks(target_ticks),
         huge_pages=huge_pages,
     )
     with reporting(progress, f"{len(cells)} cells, {rounds} rounds") as report:

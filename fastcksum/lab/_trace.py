@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import struct
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,19 +15,23 @@ from fastcksum import _core
 from fastcksum._extras import extra
 from fastcksum._progress import Progress, reporting
 
+from ._bench import job, runner, warm
 from ._bench.cells import draw_lengths
-from ._bench.job import MARGIN, time_round
 from ._bench.memory import mapped
-from ._bench.request import KernelLike, check_count, choose, draw_seed, resolve, target_ticks
-from ._figures import stats
-from ._figures.record import IMIX, OVERHEAD
+from ._bench.request import KernelLike, check_count, check_seed, choose, draw_seed, resolve, target_ticks
+from ._figures.record import IMIX, OVERHEAD, RANDOM_OFFSET, Cell
+from ._figures.rows import rows_of
 from ._machine.facts import Host, host
 from ._machine.processor import pinned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
+
+    from fastcksum._kernel import Kernel
+
+    from ._figures.record import Structured
 
 # Each packet lies in a slot of its own, as the buffers of a receive ring do.
 SLOT = 2048
@@ -44,13 +51,20 @@ class TraceRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What trace() found: one row a kernel, the machine, and the load that was received."""
+    """What trace() found: one row a kernel, the machine, the load that was received, and every sample.
+
+    without_sum: ns a packet of the same loop without a sum. lengths: length in bytes -> how many packets have it.
+    samples: structured array as Sweep.samples, a call being a packet; seed: of the bytes and the orders.
+    """
 
     rows: tuple[TraceRow, ...]
-    without_sum: float  # ns a packet of the same loop without a sum
+    without_sum: float
     lengths: dict[int, int]
     packets: int
+    rounds: int
+    seed: int
     host: Host
+    samples: Structured = field(repr=False)
 
     @property
     def share(self) -> float:
@@ -90,20 +104,22 @@ class Trace:
 
 def trace(
     kernel: KernelLike | Sequence[KernelLike],
-    lengths: Mapping[int, int] = IMIX,
+    lengths: Mapping[int, int] | Sequence[int] = IMIX,
     *,
-    packets: int = 1024,
-    rounds: int = 60,
+    packets: int | None = None,
+    rounds: int = 20,
     seed: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Trace:
     """Times the receive loop with each kernel and without a sum, and says what share of it the sum takes.
 
-    lengths: IPv4 total length in bytes -> how many of the packets have it, in a shuffled order. packets: how many
-    there are, each in a slot of 2 KiB that is received again and again. The loop reads the header lengths, protocol
-    and addresses, sums the segment on top of its pseudo header, and copies the payload once.
+    lengths: IPv4 total length in bytes -> how many of the packets have it, in a shuffled order, with packets saying how
+    many there are (None: 1024); or the length of each packet in turn, as a capture has them. Each packet lies in a slot
+    of 2 KiB that is received again and again. The loop reads the header lengths, protocol and addresses, sums the
+    segment on top of its pseudo header, and copies the payload once.
 
-    ValueError for lengths outside 28..2048, and for a kernel that can't run here or computes no sum.
+    ValueError for lengths outside 28..2048, for a kernel that can't run here, computes no sum, isn't made for the
+    lengths of these segments, or whose sum of a packet is wrong.
     """
     chosen = choose(kernel)
     for each in chosen:
@@ -111,32 +127,79 @@ def trace(
             raise ValueError(
                 f"kernel '{each.name}' is a yardstick and computes no sum; trace() adds the empty one itself"
             )
-    _check_lengths(lengths)
-    check_count("packets", packets)
     check_count("rounds", rounds)
-    source = np.random.default_rng(draw_seed() if seed is None else seed)
-    sizes = draw_lengths(lengths, packets, source).tolist()
-    buffer = mapped(SLOT * packets, source)
-    for slot, size in enumerate(sizes):
-        start = slot * SLOT
+    seed = draw_seed() if seed is None else check_seed(seed)
+    source = np.random.default_rng(seed)
+    sizes = _sizes_of(lengths, packets, source)
+    _check_made_for(chosen, sizes)
+    cells = [
+        Cell(each.name, 0, "packets", RANDOM_OFFSET, "receive", "hot", "plain")
+        for each in [*chosen, resolve(OVERHEAD)]
+    ]
+    bench = _loaded([*chosen, resolve(OVERHEAD)], sizes, source)
+    warming = warm.warm_ticks(target_ticks())
+    samples = []
+    with pinned(), reporting(progress, f"trace of {len(sizes)} packets") as report:
+        bench.calibrate(int(target_ticks() * job.MARGIN))
+        job.check_sums(bench, [cell.kernel for cell in cells])
+        for number in range(rounds):
+            order = source.permutation(len(cells)).tolist()
+            samples.append(warm.time_round(bench, order, number, warm=warming, batches=runner.BATCHES))
+            report(number + 1, rounds)
+        job.check_sums(bench, [cell.kernel for cell in cells])
+    machine = host()
+    placed = job.placed(np.concatenate(samples), range(len(cells)), 0)
+    joined = runner.join_samples([job.Outcome(placed, [], rounds, None, "")], cells)
+    return Trace(
+        *_figures(joined, cells, float(np.mean(sizes)), machine),
+        lengths=dict(lengths) if isinstance(lengths, Mapping) else dict(Counter(sizes)),
+        packets=len(sizes),
+        rounds=rounds,
+        seed=seed,
+        host=machine,
+        samples=joined,
+    )
+
+
+def _sizes_of(
+    lengths: Mapping[int, int] | Sequence[int], packets: int | None, source: np.random.Generator
+) -> list[int]:
+    """The length of each packet. ValueError for what is no packet, and for a number of packets beside a list."""
+    if isinstance(lengths, Mapping):
+        _check_lengths(lengths)
+        n = 1024 if packets is None else packets
+        check_count("packets", n)
+        return [int(size) for size in draw_lengths(lengths, n, source)]
+    sizes = [operator.index(size) for size in lengths]
+    _check_lengths(Counter(sizes))
+    if packets not in {None, len(sizes)}:
+        raise ValueError(
+            f"packets must be left out where lengths names each packet: {len(sizes)} are named, not {packets}"
+        )
+    return sizes
+
+
+def _check_made_for(chosen: Sequence[Kernel], sizes: Sequence[int]) -> None:
+    """ValueError for a kernel that isn't made for a segment, the packet without its IPv4 header of 20 bytes."""
+    shortest, longest = min(sizes) - 20, max(sizes) - 20
+    for each in chosen:
+        if not each.min_len <= shortest <= longest <= each.max_len:
+            raise ValueError(
+                f"kernel '{each.name}' is made for {each.min_len} to {each.max_len} bytes, and the segments of these "
+                f"packets have {shortest} to {longest}; give other lengths, or another kernel"
+            )
+
+
+def _loaded(kernels: Sequence[Kernel], sizes: Sequence[int], source: np.random.Generator) -> _core.Bench:
+    """A Bench whose cells receive these packets, one a kernel."""
+    buffer = mapped(SLOT * len(sizes), source)
+    starts = [slot * SLOT for slot in range(len(sizes))]
+    for start, size in zip(starts, sizes, strict=True):
         buffer[start : start + SHORTEST + 12] = headers(size)[: SHORTEST + 12].ljust(SHORTEST + 12, b"\0")
     bench = _core.Bench()
-    starts = [slot * SLOT for slot in range(packets)]
-    for each in [*chosen, resolve(OVERHEAD)]:
+    for each in kernels:
         bench.add(each, buffer, starts, sizes, loop="receive")
-    with pinned(), reporting(progress, f"trace of {packets} packets") as report:
-        bench.calibrate(int(target_ticks() * MARGIN))
-        samples = []
-        for number in range(rounds):
-            samples.append(time_round(bench, source.permutation(len(chosen) + 1).tolist(), number))
-            report(number + 1, rounds)
-    machine = host()
-    return Trace(
-        *_figures(np.concatenate(samples), [each.name for each in chosen], machine),
-        dict(lengths),
-        packets,
-        machine,
-    )
+    return bench
 
 
 def headers(size: int) -> bytes:
@@ -163,23 +226,19 @@ def _check_lengths(lengths: Mapping[int, int]) -> None:
 
 
 def _figures(
-    samples: np.ndarray[tuple[int], np.dtype[np.void]], names: Sequence[str], machine: Host
+    samples: Structured, cells: Sequence[Cell], mean_length: float, machine: Host
 ) -> tuple[tuple[TraceRow, ...], float]:
-    """One row a kernel, and the ns a packet without a sum; the last cell of the samples is the empty kernel."""
-    per_packet = samples["ticks"] / samples["calls"]
-    of_cells = [samples["cell"] == cell for cell in range(len(names) + 1)]
-    summaries = [stats.summarise(per_packet[cell], samples["flags"][cell]) for cell in of_cells]
-    halves = [stats.minima_of_halves(per_packet[cell & (samples["flags"] == 0)]) for cell in of_cells]
+    """One row a kernel, and the ns a packet without a sum; the last of the cells is the empty kernel."""
+    *rows, empty = rows_of(samples, cells, [mean_length] * len(cells), machine.unit)
     ns = 1e9 / machine.hz
-    without = summaries[-1].minimum
-    rows = tuple(
+    traced = tuple(
         TraceRow(
-            kernel=name,
-            ticks_per_packet=summary.minimum,
-            ns_per_packet=summary.minimum * ns,
-            share=(summary.minimum - without) / summary.minimum,
-            badge=stats.badge(stats.disagreement(of_halves), np.zeros(0, np.bool_)),
+            kernel=row.kernel,
+            ticks_per_packet=row.ticks_per_call,
+            ns_per_packet=row.ticks_per_call * ns,
+            share=(row.ticks_per_call - empty.ticks_per_call) / row.ticks_per_call,
+            badge=row.badge,
         )
-        for name, summary, of_halves in zip(names, summaries, halves, strict=False)
+        for row in rows
     )
-    return rows, without * ns
+    return traced, empty.ticks_per_call * ns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -27,9 +27,8 @@ CACHE_LINE: Final = 64
 # What lies between two blocks that DPDK's allocator gives out: its header, two cache lines.
 DPDK_HEADER: Final = 2 * CACHE_LINE
 DPDK_BLOCKS: Final = 10
-# A batch of mixed lengths, and the quarter before it that warms the predictor: none of the warm-up comes again in it.
+# A batch of mixed lengths: a whole set of them.
 MIXED_CALLS: Final = 16384
-MIXED_SPANS: Final = MIXED_CALLS + MIXED_CALLS // 4
 # Mixed lengths start at any of so many offsets.
 MIXED_OFFSETS: Final = 1024
 # A set is a list of spans, and a list of more than this is no longer small beside what it points to.
@@ -56,10 +55,14 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the spans of a cell depend on: how many bytes each cache's set has, and the lengths behind each mix."""
+    """What the spans of a cell depend on: how many bytes each cache's set has, and the set of spans of each mix.
+
+    mixes: (offsets, lengths), the same for every kernel. copies: how often a cell of a mix holds its set.
+    """
 
     sets: Mapping[str, int]
-    mixes: Mapping[str, Lengths]
+    mixes: Mapping[str, tuple[list[int], list[int]]]
+    copies: int
     slack: int  # room that each of DPDK's blocks has for an offset
 
     def spans(self, cell: Cell, source: np.random.Generator) -> Spans:
@@ -95,11 +98,10 @@ def _set(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:
     return Spans(cell.cache, starts.tolist(), [cell.size] * count, loop, walk=True)
 
 
-def _mixed(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:
-    lengths = draw_lengths(layout.mixes[cell.distribution], MIXED_SPANS, source)
-    starts = source.integers(0, MIXED_OFFSETS, MIXED_SPANS)
+def _mixed(layout: Layout, cell: Cell, source: np.random.Generator) -> Spans:  # noqa: ARG001
+    starts, lengths = layout.mixes[cell.distribution]
     loop = "chain" if cell.mode == "mixed dependent" else "each"
-    return Spans("hot", starts.tolist(), lengths.tolist(), loop, walk=True, mixed=True)
+    return Spans("hot", starts * layout.copies, lengths * layout.copies, loop, mixed=True)
 
 
 # (mode, cache, form) -> how it is laid out. What isn't here can't be asked for.
@@ -181,9 +183,14 @@ def shortest(mix: Lengths) -> int:
 
 
 def draw_lengths(mix: Lengths, n: int, source: np.random.Generator) -> npt.NDArray[np.int64]:
-    """N lengths of the mix: each as often as it should, in a random order; those of a range are drawn."""
+    """N lengths of the mix in a random order: each as often as it should, to within one.
+
+    Of a range with more than n lengths they are spread over it: one out of each n-th of it.
+    """
     if isinstance(mix, tuple):
-        return source.integers(mix[0], mix[1] + 1, n)
+        width = mix[1] - mix[0] + 1
+        within = source.random(n) if width > n else np.zeros(n)
+        return source.permutation(mix[0] + ((np.arange(n) + within) * width / n).astype(np.int64))
     ends = np.rint(np.cumsum(list(mix.values())) / sum(mix.values()) * n).astype(np.int64)
     return source.permutation(np.repeat(list(mix), np.diff(ends, prepend=0)))
 
@@ -225,7 +232,7 @@ def why_left_out(cell: Cell, sets: Mapping[str, int]) -> str | None:
     return None
 
 
-def shuffled(spans: Spans, source: np.random.Generator) -> tuple[list[int], list[int]]:
-    """The spans of a mix in another order."""
-    order: Any = source.permutation(len(spans.offsets))
-    return np.asarray(spans.offsets)[order].tolist(), np.asarray(spans.lengths)[order].tolist()
+def draw_set(mix: Lengths, source: np.random.Generator) -> tuple[list[int], list[int]]:
+    """The spans of a mix, (offsets, lengths): as many as a batch has calls."""
+    lengths = draw_lengths(mix, MIXED_CALLS, source)
+    return source.integers(0, MIXED_OFFSETS, MIXED_CALLS).tolist(), lengths.tolist()

@@ -17,8 +17,9 @@ from fastcksum import _core
 from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._machine.processor import pinned
 
-from .cells import MIXED_CALLS, Layout, Spans, shuffled
+from .cells import MIXED_CALLS, Layout, Spans, draw_set
 from .memory import mapped, page_backing, regions_needed
+from .warm import time_round
 
 if TYPE_CHECKING:
     import mmap
@@ -48,7 +49,8 @@ class Job:
 
     links: one a placement of each kernel. first: the number of the first of these placements. reach: at how many
     placements, from number 0 on, each cell is timed. rounds: of each placement. seed and process: the streams of random
-    numbers. target_ticks: the least length of a batch, before MARGIN.
+    numbers. target_ticks: the least length of a batch, before MARGIN. warm_ticks, batches: of each visit to a cell.
+    revisits: how often a cell is visited anew within a round where its visit was disturbed.
     """
 
     links: dict[str, list[Link]]
@@ -62,6 +64,9 @@ class Job:
     seed: int
     process: int
     target_ticks: int
+    warm_ticks: int
+    batches: int
+    revisits: int
     huge_pages: bool
 
     @property
@@ -110,8 +115,11 @@ def run(job: Job, report: Callable[[int, int], None]) -> Outcome:
 
     ValueError for a kernel whose sum of one of its cells is wrong.
     """
-    bytes_source, spans_source = (np.random.default_rng([job.seed, job.process, stream]) for stream in (0, 2))
-    layout = Layout(job.sets, job.mixes, job.slack)
+    bytes_source, spans_source, mixes_source = (
+        np.random.default_rng([job.seed, job.process, stream]) for stream in (0, 2, 3)
+    )
+    mixes = {name: draw_set(mix, mixes_source) for name, mix in job.mixes.items()}
+    layout = Layout(job.sets, mixes, 1 + job.batches, job.slack)
     spans = [layout.spans(cell, spans_source) for cell in job.cells]
     regions = {
         name: mapped(size, bytes_source, huge_pages=job.huge_pages)
@@ -162,39 +170,36 @@ def _pass(
             loop=each.loop,
             cold=each.cold,
             walk=each.walk,
+            mixed=each.mixed,
         )
     names = [job.cells[index].kernel for index in timed]
-    mixed = {i: spans[index] for i, index in enumerate(timed) if spans[index].mixed}
     order = np.random.default_rng([job.seed, job.process, 1, placement])
     bench.calibrate(int(job.target_ticks * MARGIN))
-    for i in mixed:
-        bench.set_calls(i, MIXED_CALLS)
+    for i, index in enumerate(timed):
+        if spans[index].mixed:
+            bench.set_calls(i, MIXED_CALLS)
     check_sums(bench, names)
     try:
         for number in range(job.rounds):
-            for i, each in mixed.items():
-                bench.set_spans(i, *shuffled(each, order))
-            samples = time_round(
-                bench, order.permutation(len(timed)).tolist(), placement * job.rounds + number
-            )
-            keep(_placed(samples, timed, placement))
+            samples = _round(job, bench, order.permutation(len(timed)).tolist(), number, order)
+            samples["round"] = placement * job.rounds + number
+            keep(placed(samples, timed, placement))
     finally:
         check_sums(bench, names)
 
 
-def sample_type() -> np.dtype[np.void]:
-    """The C record of a sample."""
-    names, formats, offsets = zip(*_core.SAMPLE_FIELDS, strict=True)
-    record: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": _core.SAMPLE_SIZE}
-    record_type: np.dtype[np.void] = np.dtype(record)
-    return record_type
-
-
-def time_round(bench: _core.Bench, order: Sequence[int], number: int) -> Structured:
-    """The samples of one round, one a cell named in order."""
-    out: Any = np.zeros(len(order), sample_type())
-    bench.round(order, number, out)
-    return np.asarray(out)
+def _round(
+    job: Job, bench: _core.Bench, cells: list[int], number: int, source: np.random.Generator
+) -> Structured:
+    """The samples of a round. A cell whose visit was disturbed is visited anew, a few times; all samples are kept."""
+    found: list[Structured] = []
+    seed = int(source.integers(1 << 63))
+    while cells and len(found) <= job.revisits:
+        samples = time_round(bench, cells, number, warm=job.warm_ticks, batches=job.batches, seed=seed)
+        found.append(samples)
+        disturbed = (samples["flags"] != 0) & (samples["batch"] == 0)
+        cells = samples["cell"][disturbed].tolist()
+    return np.concatenate(found)
 
 
 def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:
@@ -208,7 +213,7 @@ def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:
         )
 
 
-def _placed(samples: Structured, timed: Sequence[int], placement: int) -> Structured:
+def placed(samples: Structured, timed: Sequence[int], placement: int) -> Structured:
     """The samples with `cell` counted over the job's cells, and the placement beside it."""
     kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
     joined = np.zeros(len(samples), [*kinds, ("placement", np.uint32)])

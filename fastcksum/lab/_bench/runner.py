@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from fastcksum.lab._figures.record import Lengths, Structured
 
 
+# Timed batches of each visit to a cell, and how often it is visited anew within a round where it was disturbed.
+BATCHES: Final = 4
+REVISITS: Final = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
     """What is run: every cell of the kernels at each placement, in so many rounds of each process.
@@ -40,6 +45,8 @@ class Course:
     rounds: int
     seed: int
     target_ticks: int
+    warm_ticks: int
+    batches: int = BATCHES
     placements: int = 1
     first: int = 0
     processes: int = 1
@@ -92,6 +99,8 @@ def run(course: Course, report: Progress) -> tuple[Structured, Plan]:
         processes=len(outcomes),
         seed=course.seed,
         target_ticks=job.target_ticks,
+        warm_ticks=job.warm_ticks,
+        batches=job.batches,
         processor=last.processor,
         started=started,
     )
@@ -113,6 +122,9 @@ def _job_of(course: Course, links: dict[str, list[jobs.Link]]) -> jobs.Job:
         seed=course.seed,
         process=0,
         target_ticks=course.target_ticks,
+        warm_ticks=course.warm_ticks,
+        batches=course.batches,
+        revisits=REVISITS,
         huge_pages=course.huge_pages,
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,22 +36,29 @@ def try_out(path: Path, unit: Unit) -> None:
     package_home = str(Path(__file__).resolve().parents[3])
     paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
-    try:
-        done = subprocess.run(
-            command,
+    # Files, not pipes: a process that the function leaves behind holds a pipe open, and one that prints much blocks on it.
+    with open(os.memfd_create("verdict"), "rb") as said, tempfile.TemporaryFile() as complaint:  # noqa: PTH123 - descriptor
+        trial = subprocess.Popen(
+            [*command, str(said.fileno())],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=WALL_SECONDS,
-            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=complaint,
+            pass_fds=[said.fileno()],
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise KernelError(
-            f"'{unit.symbol}' did not end within {WALL_SECONDS} s: it sleeps or waits"
-        ) from None
-    _judge(unit.symbol, done.returncode, done.stdout, done.stderr)
+        try:
+            status = trial.wait(WALL_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise KernelError(
+                f"'{unit.symbol}' did not end within {WALL_SECONDS} s: it sleeps or waits"
+            ) from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(trial.pid, signal.SIGKILL)  # and what it left behind
+            trial.wait()
+        words = [os.pread(file.fileno(), 1 << 20, 0).decode(errors="replace") for file in (said, complaint)]
+    _judge(unit.symbol, status, *words)
 
 
 def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
@@ -62,6 +71,8 @@ def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
         raise KernelError(f"'{symbol}' could not be tried:\n{complaint.strip()}")
     if "error" in verdict:
         raise CompileError(_words_for_unloaded(symbol, verdict["error"]))
+    if "state" in verdict:
+        raise KernelError(_words_for_state(symbol, verdict["state"]))
     if "wrong" in verdict:
         raise KernelError(_words_for_wrong(symbol, verdict["wrong"]))
     if "right" not in verdict and "unfit" not in verdict:
@@ -75,6 +86,13 @@ def _words_for_unloaded(symbol: str, error: str) -> str:
     return (
         f"'{symbol}' can't be loaded: undefined symbol: {missing[1]}; it is a macro or a function that neither the source "
         "nor a header defines, or its object is missing in the flags"
+    )
+
+
+def _words_for_state(symbol: str, state: dict[str, Any]) -> str:
+    return (
+        f"'{symbol}' breaks the ABI at {state['length']} bytes: its caller has to find as it was "
+        f"{', '.join(state['broken'])}"
     )
 
 
@@ -99,8 +117,8 @@ def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str
         "SIGXCPU": f"it did not come to an end within {CPU_SECONDS} s of CPU time",
         "SIGKILL": f"it did not come to an end within {CPU_SECONDS} s of CPU time, or the system was out of memory",
         "SIGILL": "the flags ask for instructions that this CPU doesn't have",
-        "SIGSEGV": "it reads or writes outside of the buffer",
-        "SIGBUS": "it reads or writes outside of the buffer",
+        "SIGSEGV": "it reads or writes outside of the buffer, or writes into it: a kernel may only read",
+        "SIGBUS": "it reads or writes outside of the buffer, or writes into it: a kernel may only read",
     }
     reason = reasons.get(name)
     return f"'{symbol}' dies of {name} {place}" + (f": {reason}" if reason else "")

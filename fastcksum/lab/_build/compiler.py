@@ -94,8 +94,13 @@ def compile_kernel(
     the sum is right; None for any that the type of its length can tell. inline_length: the function as a caller has it
     that knows the length and inlines it; the kernel is then made for that length only.
 
+    It is tried in a process of its own on pages that can only be read: at every length from 0 to 2100 bytes, at
+    13 longer ones up to 1 MiB, at max_len, and at 300 random ones up to 70,000, at 12 offsets, on four kinds of data.
+    A function that is wrong at other lengths alone is not found out. Registers, flags and control words that the x86-64
+    ABI lets a caller rely on are compared before and after.
+
     CompileError (a ValueError) if the compiler is missing or refuses, in its words. KernelError (a ValueError) if the
-    function crashes, hangs or gives a wrong sum, with length, offset, got and expected; and if the flags ask for
+    function writes, leaves the machine otherwise than it was, crashes, hangs or gives a wrong sum, with length, offset, got and expected; and if the flags ask for
     instructions that this CPU lacks: it is not executed then. ValueError if no function or several qualify.
     """
     return admit(build(source, compiler, flags, symbol=symbol, max_len=max_len, inline_length=inline_length))

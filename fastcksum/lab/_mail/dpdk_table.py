@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .own_rows import OwnRow, own_row, without_remark
 from .text import Line, Rejected, Runs, headings
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class TableReader:
         self._context: list[Line] = []
         self._runs = Runs()
         self._run = ""
-        self._cells: set[tuple[str, int]] = set()
+        self._cells: set[tuple[str, int, str]] = set()
 
     def read(self) -> None:
         skip = False
@@ -111,9 +112,13 @@ class TableReader:
             if skip:
                 skip = False
                 continue
-            text = _plain(line.text)
+            text = without_remark(_plain(line.text))
             if not text:
                 self._context.append(line)
+            elif self._in_table and (own := own_row(text)):
+                self._give_up_pending()
+                self._enter((own.alignment, own.size, own.lengths))
+                self.rows += self._own_records(own)
             elif heading := self._heading(text, following):
                 self._give_up_pending()
                 self._columns, rows, skip = heading
@@ -265,18 +270,29 @@ class TableReader:
         if reason:
             self._reject(line, reason)
             return
-        cell = (alignment, int(size))
+        self._enter((alignment, int(size), ""))
+        self.rows += self._records(alignment or None, int(size), tokens)
+
+    def _enter(self, cell: tuple[str, int, str]) -> None:
+        """Begins a new run where the cell can't belong to the last one; the table goes on."""
         if self._new_table or cell in self._cells or headings(self._context):
             self._start_run()
         self._cells.add(cell)
         self._context.clear()
         self._in_table = True
-        self.rows += self._records(alignment or None, int(size), tokens)
 
     def _start_run(self) -> None:
         self._run = self._runs.start(self._context)
         self._cells = set()
         self._new_table = False
+
+    def _own_records(self, own: OwnRow) -> list[dict[str, Any]]:
+        """A row as only the bench prints it: of a mix of lengths, of no bytes, without a sample."""
+        figures = dict(zip(("block", "byte"), own.figures, strict=True))
+        named = {column.name: figures[column.kind] for column in self._columns if column.kind in figures}
+        self.units[self._run] = next((column.unit for column in self._columns if column.unit), "")
+        lengths = {"lengths": own.lengths} if own.lengths else {}
+        return [{"run": self._run, "alignment": own.alignment, "size": own.size} | named | lengths]
 
     def _records(self, alignment: str | None, size: int, tokens: Sequence[str]) -> list[dict[str, Any]]:
         """The row as records: one, or one a side where the columns are sides of a comparison."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._builds import compiler_matrix
     from ._caches import cache_staircase
     from ._changes import before_after
+    from ._learning import learning
     from ._packets import cost_breakdown, cost_per_packet, verdicts
     from ._places import offset_map, placement_strip
     from ._sizes import across_hosts, cycles_per_byte, published_and_measured, ticks_per_call
@@ -34,6 +35,7 @@ __all__ = [
     "cost_breakdown",
     "cost_per_packet",
     "cycles_per_byte",
+    "learning",
     "offset_map",
     "placement_strip",
     "published_and_measured",
@@ -53,6 +55,7 @@ _HOMES: Final = {
     "cost_breakdown": "_packets",
     "cost_per_packet": "_packets",
     "cycles_per_byte": "_sizes",
+    "learning": "_learning",
     "offset_map": "_places",
     "placement_strip": "_places",
     "published_and_measured": "_sizes",
