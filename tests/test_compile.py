@@ -18,13 +18,14 @@ from recorded_cpus import RECORDED
 
 import fastcksum
 from fastcksum import _core, kernels, lab, raw_cksum
-from fastcksum.lab._build import admission, command, unit
+from fastcksum.lab._build import admission, unit
 from fastcksum.lab._build import assembly as _assembly
 from fastcksum.lab._build import c_source as _c_source
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import features as _features
 from fastcksum.lab._build.c_source import SIZE_T
 from fastcksum.lab._build.elf import ElfObject
+from fastcksum.lab._machine import compilers as command
 
 pytestmark = pytest.mark.needs_tool("gcc")
 

@@ -16,8 +16,11 @@ import pytest
 
 import fastcksum
 from fastcksum import _core, lab
-from fastcksum.lab._machine import counters as _counters
-from fastcksum.lab._machine.counters import Counters, Counts, Refused, callgrind_counts, count, refusal
+from fastcksum.lab import _count
+from fastcksum.lab._build.unit import source_root
+from fastcksum.lab._count import Counters, callgrind_counts, count
+from fastcksum.lab._machine import callgrind, events
+from fastcksum.lab._machine.events import Counts, Refused, refusal
 from fastcksum.lab._mail.exchanges import read_perf_stat
 
 if TYPE_CHECKING:
@@ -357,23 +360,23 @@ def test_nothing_is_made_up(
         raise Refused("valgrind is on strike")
 
     answers(answer, answer)
-    monkeypatch.setattr(_counters, "callgrind_counts", refuse)
+    monkeypatch.setattr(_count, "callgrind_counts", refuse)
     counters = count("linux_after", 40)
     assert (counters.gross, counters.net, counters.source) == (Counts(), Counts(), None)
     assert words in counters.refused
     assert counters.refused.endswith("; nor callgrind: valgrind is on strike")
     assert counters.text().count("<not supported>") == 6
-    assert words in _counters.counters_here("KVM")
+    assert words in events.counters_here("KVM")
 
 
 def test_counters_here_names_the_events(answers: Callable[..., object]) -> None:
     some = {"cycles": 5, "instructions": 7}
     answers(("counted", some, {}), ("counted", some, {"branches": errno.ENOENT}))
-    assert _counters.counters_here("KVM").startswith("cycles, instructions in one group; branches: ")
+    assert events.counters_here("KVM").startswith("cycles, instructions in one group; branches: ")
 
 
 def test_this_machine_says_what_it_has() -> None:
-    assert re.match(r"refused: .{20,}|cycles, .* in one group", _counters.counters_here("KVM"))
+    assert re.match(r"refused: .{20,}|cycles, .* in one group", events.counters_here("KVM"))
 
 
 @pytest.mark.parametrize(
@@ -475,32 +478,32 @@ totals: 1030
 
 
 def test_branches_of_a_listing() -> None:
-    found = _counters.branch_addresses(
+    found = callgrind.branch_addresses(
         LISTING.replace("    110c:\tjmpabs_is_no_prefix_of_mov\n", ""), "x86_64"
     )
     assert found == frozenset({0x10F4, 0x1100, 0x1105, 0x1108, 0x110A, 0x1113})
     arm = "  10: \tcbz\tx1, 40\n  14: \tbl\t80\n  18: \tb.ne\t10\n  1c: \tbic\tx0, x1, x2\n  20: \tret\n"
-    assert _counters.branch_addresses(arm, "aarch64") == frozenset({0x10, 0x14, 0x18, 0x20})
-    assert _counters.branch_addresses(LISTING, "s390x") is None
+    assert callgrind.branch_addresses(arm, "aarch64") == frozenset({0x10, 0x14, 0x18, 0x20})
+    assert callgrind.branch_addresses(LISTING, "s390x") is None
 
 
 def test_counts_of_a_profile() -> None:
     jumps = frozenset({0x10F4, 0x1100, 0x1108, 0x1452})
-    counts = _counters.profile_counts(PROFILE, "/k/kernel.so", 0x5000000, jumps)
+    counts = callgrind.profile_counts(PROFILE, "/k/kernel.so", 0x5000000, jumps)
     assert counts == Counts(instructions=1030, branches=10 + 100 + 610 + 200)
-    assert _counters.profile_counts(PROFILE, "/k/kernel.so", 0x5000000, None).branches is None
+    assert callgrind.profile_counts(PROFILE, "/k/kernel.so", 0x5000000, None).branches is None
 
 
 def test_branches_of_other_objects_are_unknown() -> None:
     text = PROFILE.replace("ob=???\n", "ob=/lib/libc.so.6\n", 1)
-    counts = _counters.profile_counts(text, "/k/kernel.so", 0x5000000, frozenset({0x10F4}))
+    counts = callgrind.profile_counts(text, "/k/kernel.so", 0x5000000, frozenset({0x10F4}))
     assert counts == Counts(instructions=1030, branches=None)
 
 
 @pytest.mark.parametrize("text", ["", PROFILE.replace("totals: 1030", "totals: 1031"), "totals: 0\n"])
 def test_a_profile_that_does_not_add_up(text: str) -> None:
     with pytest.raises(Refused, match="callgrind's profile has"):
-        _counters.profile_counts(text, "/k/kernel.so", 0, frozenset())
+        callgrind.profile_counts(text, "/k/kernel.so", 0, frozenset())
 
 
 needs_callgrind = pytest.mark.needs_tool("valgrind", "objdump", "gcc")
@@ -582,7 +585,7 @@ def test_callgrind_counts_each_instruction() -> None:
 @needs_callgrind
 def test_a_million_calls_follow_from_a_few() -> None:
     kernel = kernel_named("reference")
-    run = _counters._Run(kernel, bytes(77), 1)
+    run = _count.run_of(kernel, bytes(77), 1)
     for calls in (97, 128, 200, 1001):
         assert callgrind_counts(kernel, bytes(77), calls, 1) == run.count(calls)
 
@@ -590,7 +593,7 @@ def test_a_million_calls_follow_from_a_few() -> None:
 @needs_callgrind
 def test_callgrind_runs_the_same_machine_code() -> None:
     kernel = kernel_named("linux_after")
-    path = _counters._object_of(kernel)
+    path = _count._object_of(kernel)
     copy = _core.describe(_core.load_kernel(path, "linux_after"))
     assert lab.kernel_source("linux_after").is_file()
     assert copy["code"] == _core.describe("linux_after")["code"]
@@ -631,7 +634,7 @@ def test_a_missing_tool_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) 
 
 @needs_callgrind
 def test_the_driver_says_what_it_lacks(tmp_path: Path) -> None:
-    driver, path = _counters._driver(), _counters._object_of(kernel_named("reference"))
+    driver, path = callgrind._driver(source_root()), _count._object_of(kernel_named("reference"))
     for arguments, words in [
         ([], "usage: "),
         ([str(tmp_path / "none.so"), "reference", "0", "4", "1"], "none.so"),

@@ -255,6 +255,78 @@ def test_the_package_does_not_lean_on_the_bench() -> None:
     assert {name.split("/")[0] for name in modules_that_load("fastcksum.lab")} <= {"lab"}
 
 
+# What each part of the bench may import of the others; "" are the experiments themselves, one a file.
+ROOMS = {
+    "": {"", "plot", "_mail", "_figures", "_bench", "_build", "_machine"},
+    "plot": {"", "plot", "_figures", "_machine"},
+    "_mail": {"_mail"},
+    "_figures": {"_figures", "_machine"},
+    "_bench": {"_bench", "_figures", "_build", "_machine"},
+    "_build": {"_build", "_machine"},
+    "_machine": {"_machine"},
+}
+
+
+def lab_modules() -> list[Path]:
+    return sorted((PACKAGE / "lab").rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE / "lab").parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def lab_arrows() -> dict[Path, set[Path]]:
+    """Of each file of the bench those that it imports anywhere, for types too."""
+    files = {dotted(path): path for path in lab_modules()}
+    arrows = {}
+    for path in files.values():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {name for node in ast.walk(tree) for name in import_names(node, path)}
+        arrows[path] = {files[name] for name in names if name in files} - {path}
+    return arrows
+
+
+def test_the_bench_has_these_rooms() -> None:
+    assert {room_of(path) for path in lab_modules()} == set(ROOMS)
+    assert max(len(path.relative_to(PACKAGE / "lab").parts) for path in lab_modules()) == 2
+
+
+@pytest.mark.parametrize("path", lab_modules(), ids=name_of)
+def test_arrows_between_rooms_go_one_way(path: Path) -> None:
+    if path != PACKAGE / "lab" / "__init__.py":
+        beyond = {
+            name_of(other) for other in lab_arrows()[path] if room_of(other) not in ROOMS[room_of(path)]
+        }
+        assert beyond == set()
+
+
+def test_no_circle_between_files_of_the_bench() -> None:
+    arrows = {path: others for path, others in lab_arrows().items() if path.name != "__init__.py"}
+    while free := {path for path, others in arrows.items() if not others & arrows.keys()}:
+        for path in free:
+            del arrows[path]
+    assert {name_of(path) for path in arrows} == set()
+
+
+def test_rooms_use_public_names_of_each_other() -> None:
+    for path in lab_modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.level != 1 or room_of(path) == ""):
+                names = [alias.name for alias in node.names if alias.name.startswith("_")]
+                in_lab = any(name.startswith("fastcksum.lab") for name in import_names(node, path))
+                assert not in_lab or all((PACKAGE / "lab" / f"{name}.py").exists() for name in names), (
+                    name_of(path)
+                )
+
+
+def test_no_file_of_the_bench_is_longer_than_450_lines() -> None:
+    long = {
+        name_of(path) for path in lab_modules() if len(path.read_text(encoding="utf-8").splitlines()) > 450
+    }
+    assert long == set()
+
+
 LOADED_BY = """
 import json, sys
 before = set(sys.modules)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from fastcksum import _core, kernels, lab
+from fastcksum.lab import _count
 from fastcksum.lab._bench import links
-from fastcksum.lab._build.command import as_built
-from fastcksum.lab._machine import counters
+from fastcksum.lab._build.unit import source_root
+from fastcksum.lab._machine import callgrind
+from fastcksum.lab._machine.compilers import as_built
 
 ROOT = Path(__file__).parent.parent
 
@@ -124,10 +126,10 @@ def test_a_compiler_of_several_words_is_used_wherever_one_is(monkeypatch: pytest
     assert as_built() == (("env", "-u", "NO SUCH", *plain), tuple(shlex.split(facts["flags"])))
     kernel = next(kernel for kernel in kernels() if kernel.name == "portable64")
     assert links.compiled(kernel).command[:3] == ("env", "-u", "NO SUCH")
-    counters._driver.cache_clear()
-    counters._driver()
-    counters._driver.cache_clear()
-    assert counters._object_of(kernel)
+    callgrind._driver.cache_clear()
+    callgrind._driver(source_root())
+    callgrind._driver.cache_clear()
+    assert _count._object_of(kernel)
 
 
 @pytest.mark.parametrize(

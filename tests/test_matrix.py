@@ -17,11 +17,11 @@ from test_compile import CSUM_PARTIAL, GOOD
 from fastcksum import cli, lab
 from fastcksum.cli import _parser
 from fastcksum.lab import Matrix, MatrixRow, _matrix
-from fastcksum.lab._build import command
 from fastcksum.lab._build import compiler as _compile
 from fastcksum.lab._build import features as _features
-from fastcksum.lab._build.command import compiler_version
 from fastcksum.lab._build.ziglang import ziglang_clang
+from fastcksum.lab._machine import compilers as command
+from fastcksum.lab._machine.compilers import compiler_version
 from fastcksum.lab._matrix import matrix
 
 pytestmark = pytest.mark.needs_tool("gcc")

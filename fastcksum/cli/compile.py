@@ -78,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _try_one(options: argparse.Namespace, **given: Any) -> None:
     """Builds the file once: what no compiler takes is told before all the others are tried. CompileError."""
-    from fastcksum.lab._build.command import CompileError, compilers_on_path  # noqa: PLC0415 - as above
     from fastcksum.lab._build.compiler import build  # noqa: PLC0415 - as above
+    from fastcksum.lab._machine.compilers import CompileError, compilers_on_path  # noqa: PLC0415 - as above
 
     errors = []
     for compiler in options.compilers or compilers_on_path():

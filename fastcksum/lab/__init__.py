@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from . import plot
 from ._build.admission import KernelError
-from ._build.command import CompileError
 from ._build.compiler import CompiledKernel, compile_kernel
 from ._build.packages import installed, not_installed
 from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
 from ._compare import compare
+from ._count import Counters, count
 from ._dpdk_test import dpdk_test
 from ._figures.builds import Matrix, MatrixRow
 from ._figures.comparison import Comparison, Ratio
@@ -22,7 +22,8 @@ from ._figures.record import DPDK_SIZES, IMIX, Plan
 from ._figures.result import Sweep
 from ._figures.rows import Row
 from ._learning import Learning, LearningRow, learning
-from ._machine.counters import Counters, Counts, count
+from ._machine.compilers import CompileError
+from ._machine.events import Counts
 from ._machine.facts import Host, host
 from ._mail.exchanges import published, read_dpdk_table, read_perf_stat
 from ._matrix import matrix

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from fastcksum._progress import Progress, reporting, silent
 
 from ._build.admission import KernelError
-from ._build.command import CompileError, compiler_version, each_version_once
 from ._build.compiler import Built, CompiledKernel, admit, build
 from ._build.unit import kernel_source
 from ._figures.builds import Matrix, MatrixRow, Status
 from ._figures.record import OVERHEAD
+from ._machine.compilers import CompileError, compiler_version, each_version_once
 from ._machine.facts import host
 from ._sweep import sweep
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
-from fastcksum.lab._build.command import CompileError, as_built
 from fastcksum.lab._build.compiler import CompiledKernel, compile_kernel, relink
 from fastcksum.lab._build.unit import kernel_source
+from fastcksum.lab._machine.compilers import CompileError, as_built
 
 from .job import Link
 from .places import Place, draw_places

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastcksum._kernel import where
-
-from .command import CompileError
+from fastcksum.lab._machine.compilers import CompileError
 
 if TYPE_CHECKING:
     from .unit import Unit
@@ -112,7 +111,9 @@ def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str
     if at is not None:
         length = f"{at['length']} bytes" if "length" in at else f"a length of at most {at['longest']} bytes"
         or_end = " or ending at a page end" if at["offset"] == 0 and "length" not in at else ""
-        place = f"at {length}, offset {at['offset']}{or_end} (data: {at['fill']}, start value {at['start']:#x})"
+        place = (
+            f"at {length}, offset {at['offset']}{or_end} (data: {at['fill']}, start value {at['start']:#x})"
+        )
     reasons = {
         "SIGXCPU": f"it did not come to an end within {CPU_SECONDS} s of CPU time",
         "SIGKILL": f"it did not come to an end within {CPU_SECONDS} s of CPU time, or the system was out of memory",

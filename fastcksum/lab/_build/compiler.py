@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
+from fastcksum.lab._machine.compilers import CompileError, ask, compiler_version, macros, run_in
 
 from . import assembly as _assembly
 from . import features as _features
 from .admission import KernelError, try_out
 from .c_source import names_to_supply, own_kernels, supplies
-from .command import CompileError, ask, compiler_version, macros, run_in
 from .elf import ElfObject
 from .unit import make_unit, source_root
 
@@ -161,7 +161,11 @@ def _from_here(flag: str) -> str:
     """The flag with a path as seen from any folder: compilers run in one of their own."""
     found = re.fullmatch(r"(-[IL])?([^-/].*)", flag)
     path = Path(found[2]).resolve() if found else None
-    return f"{found[1] or ''}{path}" if found and path and (path.is_dir() if found[1] else path.is_file()) else flag
+    return (
+        f"{found[1] or ''}{path}"
+        if found and path and (path.is_dir() if found[1] else path.is_file())
+        else flag
+    )
 
 
 def _supplies(source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]) -> str:
@@ -283,7 +287,10 @@ def _linked_beside(link: tuple[str, ...], of_linker: tuple[str, ...], folder: Pa
 
     def inputs(command: tuple[str, ...]) -> list[Path]:
         said = ask((*command, "-Wl,--trace", "-o", "traced.so"), "", folder).splitlines()
-        named = (re.match(r"\((?P<archive>.+)\)", line) or re.match(r"(?P<archive>.+?)(?:\(.+\))?$", line) for line in said)
+        named = (
+            re.match(r"\((?P<archive>.+)\)", line) or re.match(r"(?P<archive>.+?)(?:\(.+\))?$", line)
+            for line in said
+        )
         paths = dict.fromkeys(folder / found["archive"].strip() for found in named if found)
         return [path for path in paths if path.is_file()]
 

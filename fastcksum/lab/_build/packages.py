@@ -3,29 +3,25 @@
 Adapters (csrc/adapters) turn a function into a kernel: each includes the installed header, and links the installed
 library if the function lives there. They are compiled when they are asked for, against what is there then.
 """
+
 from __future__ import annotations
+
 import dataclasses
-import os
 import platform
 import re
 import shlex
-import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from fastcksum.lab._machine.compilers import CompileError, compiler_version, preprocess
+
 from .admission import KernelError
-from .command import CompileError, compiler_version, preprocess
 from .compiler import CompiledKernel, compile_kernel
 from .unit import source_root
-from fastcksum.lab._mail.dpdk_table import TableReader
-from fastcksum.lab._machine.processor import best_processor
-from fastcksum.lab._mail.text import lines
-from fastcksum._progress import Progress, reporting
-from fastcksum.lab._bench.request import check_count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
 
     from fastcksum._kernel import Kernel
 

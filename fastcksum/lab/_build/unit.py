@@ -7,8 +7,9 @@ import operator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fastcksum.lab._machine.compilers import CompileError
+
 from .c_source import SIZE_T, LengthType, candidates, own_kernels
-from .command import CompileError
 
 SIGNATURE = "uint32_t f(const void *buf, size_t len, uint32_t sum)"
 

@@ -6,8 +6,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fastcksum.lab._machine.compilers import CompileError, each_version_once
+
 from .admission import KernelError
-from .command import CompileError, each_version_once
 from .compiler import CompiledKernel, admit, build
 from .unit import kernel_source
 from .ziglang import ziglang_clang

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .record import Cell, Structured
-    from .result import Sweep
 
 # The additions a core cycle that any x86-64 core since 2013 manages; nothing is presumed of others.
 LEAST_WIDE: Final = {"tsc_ticks": 3.0}
@@ -144,13 +143,12 @@ def first_of_rounds(samples: Structured) -> tuple[npt.NDArray[np.intp], npt.NDAr
     return order[[start for start, _ in runs]], number
 
 
-def placement_minima(sweep: Sweep) -> list[dict[int, float]]:
+def placement_minima(samples: Structured, n_cells: int) -> list[dict[int, float]]:
     """Of each cell, placement -> the median over the processes of the minima there; NaN where all samples are flagged."""
-    samples = sweep.samples
     order = np.lexsort([samples[name] for name in ("process", "placement", "cell")])
     keys = [samples[name][order] for name in ("cell", "placement", "process")]
     per_call = np.where(samples["flags"] == 0, samples["ticks"] / samples["calls"], np.inf)[order]
-    minima: list[dict[int, list[float]]] = [{} for _ in sweep.plan.cells]
+    minima: list[dict[int, list[float]]] = [{} for _ in range(n_cells)]
     for start, end in _runs(keys):
         least = float(per_call[start:end].min())
         at = minima[int(keys[0][start])].setdefault(int(keys[1][start]), [])

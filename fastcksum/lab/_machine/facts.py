@@ -154,7 +154,7 @@ def host() -> Host:
 @cache
 def _counters_of(hypervisor: str) -> str:
     """What of the CPU's counters may be used, or why not; asked once."""
-    from .counters import counters_here  # noqa: PLC0415 - it needs a Host itself
+    from .events import counters_here  # noqa: PLC0415 - it needs a Host itself
 
     return counters_here(hypervisor)
 
@@ -162,7 +162,7 @@ def _counters_of(hypervisor: str) -> str:
 @cache
 def _compilers() -> tuple[str, ...]:
     """Name and version of each C compiler on the PATH, those of one version once; asked once."""
-    from fastcksum.lab._build.command import CompileError, compiler_version, compilers_on_path  # noqa: PLC0415 - as above
+    from .compilers import CompileError, compiler_version, compilers_on_path  # noqa: PLC0415 - as above
 
     versions: dict[str, str] = {}
     for name in compilers_on_path():
