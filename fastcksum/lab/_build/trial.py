@@ -60,10 +60,17 @@ def long_cases(shortest: int, longest: int) -> Iterator[tuple[int, int, str, int
     """(length, offset, fill, start) of the long tries."""
     largest = {longest} if STAGES[-1] < longest <= 2**24 else set()
     lengths = sorted(n for n in {*LONG, *largest} if shortest <= n <= longest)
-    yield from ((n, offset, fill, start) for n in lengths for offset in (0, 1) for fill in FILLS for start in STARTS)
+    yield from (
+        (n, offset, fill, start) for n in lengths for offset in (0, 1) for fill in FILLS for start in STARTS
+    )
     draw = random.Random(1)  # noqa: S311 - lengths, no secrets
     for _ in range(RANDOM_LENGTHS):
-        case = (draw.randint(STAGES[-1] + 1, RANDOM_UP_TO), draw.choice(OFFSETS), draw.choice([*FILLS]), draw.choice(STARTS))
+        case = (
+            draw.randint(STAGES[-1] + 1, RANDOM_UP_TO),
+            draw.choice(OFFSETS),
+            draw.choice([*FILLS]),
+            draw.choice(STARTS),
+        )
         if shortest <= case[0] <= longest:
             yield case
 
