@@ -101,9 +101,12 @@ def measured_lines(plan: Plan) -> list[str]:
     cell = plan.cells[0]
     pin = "not pinned: the system refused" if plan.processor is None else f"pinned to CPU {plan.processor}"
     done = f"{plan.rounds_done} of {plan.rounds}" if plan.interrupted else str(plan.rounds)
+    many = plan.placements > 1 or plan.processes > 1
+    places = f" at each of {plan.placements} placements in {plan.processes} process" if many else ""
     how = (
-        f"{cell.mode}, cache {cell.cache}, form {cell.form}; {done} rounds over {len(plan.cells)} cells, each in "
-        f"another order (seed {plan.seed}); batches of {plan.target_ticks} ticks or more; {pin}; {plan.started}"
+        f"{cell.mode}, cache {cell.cache}, form {cell.form}; {done} rounds over {len(plan.cells)} cells{places}"
+        f"{'es' if plan.processes > 1 else ''}, each in another order (seed {plan.seed}); a visit is {plan.warm_ticks} "
+        f"ticks of warm-up and {plan.batches} batches of {plan.target_ticks} ticks or more; {pin}; {plan.started}"
     )
     return labelled_lines("Measured", how, WIDTH)
 
