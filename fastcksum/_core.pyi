@@ -115,9 +115,26 @@ NO_CAPTURE: Final[str]  # the damage of a file that is no capture at all
 _Address: TypeAlias = Buffer | str | IPv4Address | IPv6Address
 _Link: TypeAlias = Literal["ip", "ethernet"] | SupportsIndex
 
-# layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst
+# layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst; then what is summed: start,
+# length (None: not known), a hole in it, the hole's length, and in network order the sums of the pseudo header, of the length in it,
+# and of what the card will add
 _Verdict: TypeAlias = tuple[
-    int, int, int | None, int | None, int | None, int, int, bytes | None, bytes | None
+    int,
+    int,
+    int | None,
+    int | None,
+    int | None,
+    int,
+    int,
+    bytes | None,
+    bytes | None,
+    int,
+    int | None,
+    int,
+    int,
+    int,
+    int,
+    int,
 ]
 
 def pseudo_header(src: _Address, dst: _Address, protocol: SupportsIndex, length: SupportsIndex) -> int: ...

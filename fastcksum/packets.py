@@ -7,7 +7,7 @@ begins with: ``"ip"`` (an IPv4 or IPv6 header), ``"ethernet"``, or the number th
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex, TypeAlias
 
 from . import _core
 from ._core import (
@@ -18,12 +18,18 @@ from ._core import (
     transport_checksum,
     verify_packet,
 )
+from ._explain import Explanation, sums_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = [
     "LAYERS",
     "LINKS",
     "STATUSES",
+    "Explanation",
     "Verdict",
+    "explain",
     "fill_checksums",
     "fill_into",
     "ipv4_header_checksum",
@@ -32,6 +38,7 @@ __all__ = [
     "verify_packet",
 ]
 
+Link: TypeAlias = Literal["ip", "ethernet"] | SupportsIndex
 Status: TypeAlias = Literal["good", "bad", "partial", "none", "unchecked"]
 
 LAYERS: Final = _core.LAYERS
@@ -80,3 +87,18 @@ def verdict_of(item: _core._Verdict) -> Verdict:
 
 
 _core.use_verdict_type(Verdict)
+
+
+def explain(
+    packet: Buffer, offset: SupportsIndex = 0, *, link: Link = "ip", layer: str | None = None
+) -> Explanation:
+    """How the checksums of a packet come about: print it, or show it in a notebook.
+
+    Of each: the pseudo header and every word that is summed, with its field and the running sum; the carries folded; the
+    complement; what stands in the packet; and for a bad one, which of the common mistakes gives that value.
+
+    layer  one of LAYERS: only its checksums; None: all
+
+    TypeError and BufferError as for raw_cksum; ValueError for an offset, link or layer that can't be. RFC 1071.
+    """
+    return Explanation(sums_of(packet, offset, link=link, layer=layer))

@@ -54,6 +54,7 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         **QUICK,
     },
     "06_judge_a_patch": {"SIZES": [20, 1500], "PLACEMENTS": 16, **QUICK},
+    "08_why_is_it_wrong": {"MESSAGE": "odd"},
     "07_packets": {"PACKETS": 500, "SLOW_PACKETS": 20, "REPEATS": 1},
 }
 

@@ -139,7 +139,16 @@ static PyObject *address_or_none(const unsigned char *packet, const struct packe
     return PyBytes_FromStringAndSize((const char *)packet + check->ip + at + (source ? 0 : size), size);
 }
 
-/* (layer, status, found, expected, offset, reason, protocol, src, dst) of one check. NULL with an exception set. */
+/* What the check sums beside the packet's own bytes, as a number in network order. */
+static PyObject *network_number(uint16_t raw)
+{
+    return PyLong_FromUnsignedLong(CKSUM_LITTLE_ENDIAN ? cksum_swap16(raw) : raw);
+}
+
+/*
+ * (layer, status, found, expected, offset, reason, protocol, src, dst, start, length, hole, length of the hole, pseudo
+ * header, its length, what the card adds) of one check. NULL with an exception set.
+ */
 static PyObject *verdict_tuple(const struct cksum_kernel *kernel, const unsigned char *packet, size_t base,
                                const struct packet_check *check)
 {
@@ -153,6 +162,13 @@ static PyObject *verdict_tuple(const struct cksum_kernel *kernel, const unsigned
         PyLong_FromLong(check->protocol),
         address_or_none(packet, check, true),
         address_or_none(packet, check, false),
+        PyLong_FromSize_t(base + check->start),
+        number_or_none(check->covered, check->length),
+        PyLong_FromSize_t(base + check->hole),
+        PyLong_FromUnsignedLong(check->hole_length),
+        network_number(check->pseudo),
+        network_number(check->pseudo_length),
+        network_number(check->offloaded),
     };
     const size_t n = sizeof items / sizeof items[0];
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);

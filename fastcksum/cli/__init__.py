@@ -1,4 +1,4 @@
-"""The command line: fastcksum perf | compare | race | compile | kernels | host | check | sum | verify | fix.
+"""The command line: fastcksum perf | compare | race | compile | kernels | host | check | sum | verify | fix | explain.
 
 Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
 the reason on standard error.
