@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from made_up_sweep import cell, facts, samples_of, sweep_of
 
-from fastcksum import lab
+from fastcksum import cli, lab
 from fastcksum.lab._bench import runner
 from fastcksum.lab._figures.comparison import Comparison, judge, undecided
 
@@ -108,6 +109,16 @@ def test_a_cell_that_lost_its_placements_takes_nothing_else_with_it() -> None:
     )
     assert (long.verdict, long.placements) == ("faster", 32)
     assert "20 +0 unresolved: 28 of 32 placements" in found.text()
+
+
+def test_a_figure_that_is_not_known_is_null_in_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = made_up(np.random.default_rng(7), placements=4)
+    monkeypatch.setattr(lab, "compare", lambda *_, **__: judge(sweep, A, B, COPY))
+    assert cli.main(["compare", A, B, "--json"]) == 0
+    [ratio] = json.loads(capsys.readouterr().out)["ratios"]
+    assert (ratio["verdict"], ratio["ratio"], ratio["noise_floor"]) == ("unresolved", None, None)
 
 
 def test_a_placement_without_a_sample_is_left_out() -> None:

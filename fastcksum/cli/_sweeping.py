@@ -91,14 +91,19 @@ def plan_of(options: argparse.Namespace) -> dict[str, Any]:
     return {**plan, "lengths": lengths}
 
 
+def known(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields as JSON can hold them: a figure that isn't known is null."""
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value
+        for key, value in fields.items()
+    }
+
+
 def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
     """Host, plan and rows. A figure that isn't known is null; a net figure below zero is "invalid"."""
     rows = []
     for row in sweep.table():
-        fields = {
-            key: None if isinstance(value, float) and math.isnan(value) else value
-            for key, value in row._asdict().items()
-        }
+        fields = known(row._asdict())
         if row.net_ticks_per_call is not None and fields["net_ticks_per_call"] is None and row.samples:
             fields["net_ticks_per_call"] = "invalid"
         rows.append(fields)

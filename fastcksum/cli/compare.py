@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
 from ._common import command, print_json
-from ._sweeping import add_plan, plan_of, sweep_as_json
+from ._sweeping import add_plan, known, plan_of, sweep_as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         **plan_of(options),
     )
     if options.json:
-        ratios = [ratio._asdict() for ratio in found.table()]
+        ratios = [known(ratio._asdict()) for ratio in found.table()]
         print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
     else:
         print(found.text(), end="")
