@@ -27,5 +27,6 @@ void test_wrapping(void);
 void test_beyond_4_gib(void);
 void test_packet(void);
 void test_silences(void);
+void test_timing(void);
 
 #endif

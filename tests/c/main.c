@@ -1,4 +1,4 @@
-/* The C tests of the kernels, of csrc/base and of csrc/packet. Built and run by run.sh; needs no Python. */
+/* The C tests of the kernels, of csrc/base, of csrc/packet and of csrc/bench. Built and run by run.sh; needs no Python. */
 #include "check.h"
 
 #include <stdarg.h>
@@ -52,6 +52,7 @@ static const struct {
     {"beyond 4 GiB", test_beyond_4_gib},
     {"packets", test_packet},
     {"packets not judged", test_silences},
+    {"visits", test_timing},
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles base, kernels, core and packet of csrc and the C tests with one compiler, and runs them.
+# Compiles base, kernels, core, packet and the timing of csrc and the C tests with one compiler, and runs them.
 #
 #     tests/c/run.sh CC [flag ...]
 #
@@ -26,7 +26,7 @@ trap 'rm -rf "$build"' EXIT
     -DTEST_CAPTURES="\"$root/tests/data/captures\"" ${RUN:+-DTEST_CHANGES=10000} \
     -I "$root/csrc" -I "$root/tests/c" \
     "$root"/csrc/base/*.c "$root"/csrc/kernels/*.c "$root"/csrc/kernels/*/*.c "$root"/csrc/core/*.c \
-    "$root"/csrc/packet/*.c \
+    "$root"/csrc/packet/*.c "$root"/csrc/bench/timing.c \
     "$root"/tests/c/*.c \
     -o "$build/tests"
 # shellcheck disable=SC2086
