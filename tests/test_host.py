@@ -14,6 +14,7 @@ from made_up_sweep import HOST
 from fastcksum import lab
 from fastcksum.lab._machine import facts as _host
 from fastcksum.lab._machine.facts import Cache, Host
+from fastcksum.lab._machine.processor import best_processor
 
 TIMER = {"unit": "tsc_ticks", "step": 1.0, "pair": 40, "hz": 2.4e9}
 BUILD = {"compiler": "gcc 12.2.0", "flags": "-O2 -fPIC -O3", "byte_order": "little"}
@@ -248,3 +249,20 @@ def test_this_machine() -> None:
     info = Path("/proc/cpuinfo").read_text()
     assert host.cpu == "unknown" or host.cpu in info
     assert asdict(host)["cpu"] == host.cpu
+
+
+@pytest.mark.parametrize(
+    ("files", "best"),
+    [
+        ({}, 3),
+        ({"cpu1/cpu_capacity": 1024, "cpu2/cpu_capacity": 1024, "cpu3/cpu_capacity": 400}, 2),
+        ({f"cpu{n}/cpufreq/cpuinfo_max_freq": hz for n, hz in enumerate((5200, 5200, 3900, 3900))}, 1),
+        ({"cpu3/cpu_capacity": "nonsense"}, 3),
+    ],
+)
+def test_the_fastest_kind_of_core_is_taken(files: dict[str, object], best: int, tmp_path: Path) -> None:
+    for name, value in files.items():
+        path = tmp_path / "sys/devices/system/cpu" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{value}\n")
+    assert best_processor({0, 1, 2, 3}, tmp_path) == best

@@ -91,6 +91,7 @@ def test_sets_come_from_the_caches() -> None:
     assert set_sizes(caches(MIB, 768 * MIB)) == {"l2": 512 * KIB, "l3": 16 * MIB, "dram": 1536 * MIB}
     assert set_sizes(caches(MIB, 16 * MIB)) == {"l2": 512 * KIB, "l3": 8 * MIB, "dram": 64 * MIB}
     assert set_sizes(caches(MIB, 16 * MIB)[:3]) == {}
+    assert set_sizes(caches(4 * MIB, 6 * MIB)) == {"l2": 2 * MIB, "dram": 24 * MIB}  # 3 MiB would lie in L2
 
 
 def test_what_a_set_cannot_hold_is_left_out_with_a_reason() -> None:

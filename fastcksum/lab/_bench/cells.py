@@ -201,7 +201,8 @@ def set_stride(size: int, offset: int) -> int:
 
 
 def set_sizes(caches: Sequence[Cache]) -> dict[str, int]:
-    """Bytes of the l2, l3 and dram sets, from the caches of this machine. {} where it doesn't tell them.
+    """Bytes of the l2, l3 and dram sets, from the caches of this machine. {} where it doesn't tell them; no l3 where half
+    of L3 is not even twice L2: such a set would mostly lie in L2.
 
     A set is well inside its cache and well outside the one before: half of L2; sixteen times L2 but at most half of
     L3, of which neighbours take their part; four times L3 but at most 1 GiB (twice L3 if that is more).
@@ -209,11 +210,8 @@ def set_sizes(caches: Sequence[Cache]) -> dict[str, int]:
     size = {cache.level: cache.size for cache in caches if cache.type in {"Data", "Unified"}}
     if not {2, 3} <= size.keys():
         return {}
-    return {
-        "l2": size[2] // 2,
-        "l3": min(16 * size[2], size[3] // 2),
-        "dram": max(min(4 * size[3], 1 << 30), 2 * size[3]),
-    }
+    third = {"l3": min(16 * size[2], size[3] // 2)} if size[3] // 2 >= 2 * size[2] else {}
+    return {"l2": size[2] // 2, **third, "dram": max(min(4 * size[3], 1 << 30), 2 * size[3])}
 
 
 def why_left_out(cell: Cell, sets: Mapping[str, int]) -> str | None:

@@ -50,6 +50,10 @@ def sets_for(cache: str, machine: Host) -> dict[str, int]:
         raise ValueError(
             f"cache {cache!r} needs the sizes of L2 and L3, which this machine doesn't tell; 'hot' needs none"
         )
+    if cache not in sets and cache == "l3":
+        raise ValueError(
+            "cache 'l3' can't be told from L2 here: half of L3 is not twice L2; there is 'l2' and 'dram'"
+        )
     return sets
 
 

@@ -26,13 +26,17 @@ def pinned() -> Iterator[int | None]:
         os.sched_setaffinity(0, before)
 
 
-def best_processor(allowed: set[int]) -> int:
-    """The fastest kind of core; of those the last one, since interrupts mostly go to the first."""
+def best_processor(allowed: set[int], root: Path = Path("/")) -> int:
+    """The fastest kind of core; of those the last one, since interrupts mostly go to the first.
 
-    def capacity(cpu: int) -> int:
+    Kinds are told by cpu_capacity (most on Arm) or else by the highest frequency (hybrid x86); one kind where neither is.
+    """
+
+    def fact(cpu: int, name: str) -> int:
         try:
-            return int(Path(f"/sys/devices/system/cpu/cpu{cpu}/cpu_capacity").read_text())
+            return int((root / f"sys/devices/system/cpu/cpu{cpu}" / name).read_text())
         except (OSError, ValueError):
             return 0
 
-    return max(allowed, key=lambda cpu: (capacity(cpu), cpu))
+    facts = ("cpu_capacity", "cpufreq/cpuinfo_max_freq")
+    return max(allowed, key=lambda cpu: (*(fact(cpu, name) for name in facts), cpu))

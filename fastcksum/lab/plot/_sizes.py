@@ -91,7 +91,8 @@ def ticks_per_call(
         head(figure, title or f"Cost per call, {alignment_words(offset)}", panels[0])
         several = each[0].plan.placements > 1
         band = "least to largest placement" if several else "first to third quartile"
-        caption(figure, f"{host_line(each[0], names)}. Band: {band}.")
+        many = max(frame["size"].nunique() for frame in frames) > MANY_SIZES
+        caption(figure, f"{host_line(each[0], names)}." + ("" if many else f" Band: {band}."))
     return figure
 
 
@@ -215,9 +216,13 @@ def _mark_caches(axes: Axes, host: Host, largest: float) -> None:
 
 
 def _draw_calls(axes: Axes, cells: pd.DataFrame, label: str, style: Mapping[str, Any]) -> None:
-    """A line of ticks a call; the band is the range over placements, or the quartiles where there is one placement."""
+    """A line of ticks a call; its band is the range over placements, or the quartiles of one. Many sizes have neither band
+    nor markers, which would hide the lines.
+    """
     small = {"marker": "", "linewidth": 1.2} if len(cells) > MANY_SIZES else {}
     axes.plot(cells["size"], cells["ticks_per_call"], label=label, **{**style, **small})
+    if small:
+        return
     several = cells["placement_low"].notna().all()
     low, high = ("placement_low", "placement_high") if several else ("q1", "q3")
     axes.fill_between(cells["size"], cells[low], cells[high], color=style["color"], alpha=0.15, linewidth=0)
