@@ -21,11 +21,14 @@ class Tool:
     packages: str | None
     command: str = ""
     file: str = ""
+    how: str = ""  # the command that brings it, where no package does
 
     def is_here(self) -> bool:
         return shutil.which(self.command) is not None if self.command else Path(self.file).is_file()
 
     def install_line(self) -> str:
+        if self.how:
+            return self.how
         return f"apt-get install {self.packages}" if self.packages else "no Debian 12 package has it"
 
 
@@ -35,12 +38,16 @@ TOOLS: dict[str, Tool] = {
     "chromium": Tool("chromium", "chromium"),
     "clang-19": Tool("clang-19 libclang-rt-19-dev", "clang-19"),
     "dpdk-test": Tool("dpdk-dev", "dpdk-test"),
+    "foreign-captures": Tool(
+        None, file=str(TESTS.parent / "build" / "foreign" / "complete"), how="bash tests/foreign_sources.sh"
+    ),
     "gcc": Tool("gcc libc6-dev", "gcc"),
     "git": Tool("git", "git"),
     "gopacket": Tool(
         "golang-github-google-gopacket-dev",
         file="/usr/share/gocode/src/github.com/google/gopacket/pcap/test_dns.pcap",
     ),
+    "ip": Tool("iproute2", "ip"),
     "libdpdk-dev": Tool("libdpdk-dev", file="/usr/include/dpdk/rte_ip.h"),
     "libdumbnet-dev": Tool("libdumbnet-dev", file="/usr/include/dumbnet.h"),
     "liblwip-dev": Tool("liblwip-dev", file="/usr/include/lwip/lwip/inet_chksum.h"),
