@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
     )
     parser.add_argument(
-        "--rounds", type=int, metavar="N", help="visits to a cell and placement (default: 4; quick: 2)"
+        "--rounds", type=int, metavar="N", help="visits to a cell and placement (default: 2; quick: 1)"
     )
     parser.add_argument(
         "--placements", type=int, metavar="N", help="places of the code in a page (default: 16; quick: 8)"

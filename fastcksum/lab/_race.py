@@ -74,10 +74,10 @@ class Extent:
     large_placements: int
 
 
-FULL: Final = Extent(placements=16, rounds=4, large_placements=8)
-QUICK: Final = Extent(placements=8, rounds=2, large_placements=8)
-# The short run that picks the best build of each peer; 64 MiB and the like are left to the build that is best at 9000.
-PICK: Final = Extent(placements=4, rounds=2, large_placements=0)
+FULL: Final = Extent(placements=16, rounds=2, large_placements=8)
+QUICK: Final = Extent(placements=8, rounds=1, large_placements=8)
+# The short run that picks the best build of each peer; of 1 and 64 MiB it is the one that is best at 128 KiB.
+PICK: Final = Extent(placements=4, rounds=1, large_placements=0)
 LONGEST_PICKED: Final = 131072
 
 
@@ -210,8 +210,8 @@ def race(
 
     kernel: the one that is judged, with a second copy of it as a check; None: the active one. compilers: what each peer
     is built by, with -O3 and with -O3 -march=native, to race in its best build; None: each version on the PATH, and the
-    clangs of the folders in ZIGLANG; (): as they lie in the extension. quick: 8 placements of 2 rounds instead of 16 of
-    4. rounds, placements: other numbers of them, of placements 1 or a multiple of 4; fewer than 8 decide nothing. 64
+    clangs of the folders in ZIGLANG; (): as they lie in the extension. quick: 8 placements of 1 round instead of 16 of
+    2. rounds, placements: other numbers of them, of placements 1 or a multiple of 4; fewer than 8 decide nothing. 64
     MiB are timed at the first 8 only. huge_pages: ask for them for the large buffers; the report says what came of it.
     seed: of the bytes, the order and the places; None draws one. progress: called with (steps done, steps) of building,
     of the short run that picks builds, and of the race; None draws a bar on a terminal.
