@@ -88,6 +88,10 @@ PyObject *core_count_events(PyObject *module, PyObject *args)
 static int get_ids(PyObject *sequence, uint64_t ids[COUNTERS_EVENT_COUNT])
 {
     int result = -1;
+    if (!PySequence_Check(sequence)) {
+        PyErr_Format(PyExc_TypeError, "ids must be a sequence of integers, not '%.100s'", Py_TYPE(sequence)->tp_name);
+        return -1;
+    }
     PyObject *tuple = PySequence_Tuple(sequence);
     if (tuple == NULL) {
         return -1;
