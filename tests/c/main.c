@@ -1,4 +1,4 @@
-/* The C tests of the kernels, of csrc/base, of csrc/packet and of csrc/bench. Built and run by run.sh; needs no Python. */
+/* The C tests of the kernels, of csrc/base, csrc/packet and csrc/bench. Built and run by run.sh; needs no Python. */
 #include "check.h"
 
 #include <stdarg.h>
