@@ -593,7 +593,7 @@ def test_sums_of_spans_of_a_capture() -> None:
 
 def test_module_has_no_other_public_names() -> None:
     assert capture.__all__ == [
-        "Capture", "CaptureWarning", "Columns", "Report", "Row", "Rows", "read", "verify",
+        "Capture", "CaptureWarning", "Columns", "FixReport", "Report", "Row", "Rows", "fix", "read", "verify",
     ]  # fmt: skip
 
 

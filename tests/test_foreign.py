@@ -48,9 +48,8 @@ def short_name(path: Path) -> str:
 
 # tshark
 
-CHECKED_BY_TSHARK = ("ip", "tcp", "udp", "dccp", "icmp", "icmpv6", "igmp", "gre", "vrrp", "eigrp", "pim")
+CHECKED_BY_TSHARK = ("ip", "tcp", "udp", "dccp", "icmp", "icmpv6", "igmp", "gre", "vrrp")
 LAYER_OF = {"ip": "ipv4", "udplite": "udp"}  # tshark files UDP-Lite under udp
-STATUS_FIELD = {"pim": "cksum.status"}
 TSHARK_STATUS = {
     "0": "bad",
     "1": "good",
@@ -76,7 +75,7 @@ def tshark(path: Path) -> list[dict[str, list[str]]]:
     for field in (
         "frame.encap_type",
         "frame.protocols",
-        *(f"{name}.{STATUS_FIELD.get(name, 'checksum.status')}" for name in CHECKED_BY_TSHARK),
+        *(f"{name}.checksum.status" for name in CHECKED_BY_TSHARK),
     ):
         command += ["-e", field]
     run = subprocess.run(

@@ -488,6 +488,7 @@ def test_the_answer_comes_first_and_the_build_of_the_package_is_not_in_it(grid: 
 
 def test_a_notebook_is_shown_the_table(grid: Matrix) -> None:
     html = grid._repr_html_()
-    assert html.count("<tr>") == 1 + len(grid.rows)
+    shown = min(len(grid.rows), 40)  # the rest is counted in one more row
+    assert html.count("<tr>") == 1 + shown + (len(grid.rows) > shown)
     assert "TSC" in html or "ticks" in html or "ns" in html
     assert len(repr(grid)) < 200
