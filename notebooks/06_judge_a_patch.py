@@ -166,6 +166,7 @@ answer = f"""
 **Of {len(verdicts)} cells** (sizes x offsets) `{mine.symbol}`, built by
 {mine.compiler} {" ".join(FLAGS)}, is faster than `{BASELINE}` {in_words(faster)},
 slower {in_words(slower)}, the same within 1 % in {len(same)}, and in
-{len(unresolved)} unresolved, over up to {verdicts["placements"].max()} placements. {claim}
+{len(unresolved)} unresolved, over up to {verdicts["placements"].max()} placements.
+{claim}
 """
 display(Markdown(answer))
