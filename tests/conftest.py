@@ -10,14 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+import recorded_cpus
 from tools import TOOLS, Tool
 
-try:
-    import recorded_cpus
-except ImportError:  # fastcksum is not there: pytest_configure says why
-    recorded_cpu = None
-else:
-    recorded_cpu = recorded_cpus.wanted()
+recorded_cpu = recorded_cpus.wanted()
 if recorded_cpu is not None:
     os.environ["FASTCKSUM_CPUID"] = (
         recorded_cpu.cpuid

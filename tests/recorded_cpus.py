@@ -13,8 +13,6 @@ import platform
 from pathlib import Path
 from typing import Final, TypedDict
 
-from fastcksum.lab._build import features as _features
-
 
 class Registers(TypedDict):
     """What CPUID and XGETBV say, as _core.decode_cpuid takes them."""
@@ -163,5 +161,7 @@ _PLAYED: Final = wanted()
 
 def flags_here(recorded: RecordedCpu | None = _PLAYED) -> frozenset[str]:
     """The flags (x86) or features (aarch64) of /proc/cpuinfo, of them those of the recorded CPU where one is wanted."""
-    real = _features.parse(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+    from fastcksum.lab._build import features  # late: an import of fastcksum may ask what the CPU can do
+
+    real = features.parse(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
     return real if recorded is None else real & recorded.flags

@@ -43,6 +43,7 @@ class Descriptor(ctypes.Structure):
         ("vector_bits", ctypes.c_uint),
         ("min_len", ctypes.c_size_t),
         ("max_len", ctypes.c_size_t),
+        ("edges", ctypes.POINTER(ctypes.c_size_t)),
         ("fn", ctypes.c_void_p),
         ("loops", ctypes.POINTER(ctypes.c_void_p)),
     ]
