@@ -228,7 +228,7 @@ def test_the_command_works_in_the_root(installed: Environment, checkout: Path) -
     ("extension", "words"),
     [
         ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("", "ImportError: cannot import name 'raw_cksum' from 'fastcksum._core'"),
+        ("", "ImportError: cannot import name 'Checksum' from 'fastcksum._core'"),
         (
             "raise ImportError('undefined symbol: x', name='fastcksum._core')",
             "ImportError: undefined symbol: x",
