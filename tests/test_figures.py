@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up_sweep import cell, facts, samples_of, sweep_of
 
-from fastcksum.lab._figures import result
+from fastcksum.lab._figures import intervals, result
 from fastcksum.lab._figures.rows import rows_of, units_of
 
 
@@ -73,7 +75,9 @@ def test_figures_are_those_of_each_unit_by_itself(
         known = [np.median(each) for each in minima if each]
         assert row.samples == len(good)
         assert row.ticks_per_call == (
-            pytest.approx(np.median(known)) if known else pytest.approx(math.nan, nan_ok=True)
+            pytest.approx(statistics.median((a + b) / 2 for a, b in pairs))
+            if (pairs := list(itertools.combinations_with_replacement(known, 2)))
+            else pytest.approx(math.nan, nan_ok=True)
         )
 
 
@@ -86,3 +90,13 @@ def test_the_core_clock_is_known_for_mixes_and_over_all_processes() -> None:
         [facts("k")], [mix], [[1.0]], samples=np.concatenate(parts), processes=3, mean_lengths=(64.0,)
     )
     assert "about 2.00 core cycles (1.25 to 2.00 in" in " ".join(sweep.text().split())
+
+
+def test_a_pseudomedian_lies_between_two_kinds_of_places() -> None:
+    """The figures of code that is fast at every second place: 24, 31, 24, 31, ..."""
+    places = [24.0] * 8 + [31.0] * 8
+    assert intervals.pseudomedian(places) == 27.5
+    assert intervals.pseudomedian([*places[:7], 31.0, *places[8:]]) == 27.5  # the median is 31 now
+    assert intervals.pseudomedian([*places[:-1], 310.0, math.nan]) == 27.5
+    assert math.isnan(intervals.pseudomedian([]))
+    assert intervals.pseudomedian([7.0]) == 7.0

@@ -492,8 +492,8 @@ def test_a_strip_has_a_dot_for_each_placement() -> None:
     assert list(dots) == list(KERNELS)
     assert ys(dots["before"]) == pytest.approx([20, 30, 24])
     assert "1.50" in texts(figure)
-    medians = [ends(each) for each in figure.axes[0].collections]
-    assert medians == [[24, 24], [24, 24]]
+    bars = [ends(each) for each in figure.axes[0].collections]
+    assert bars == [[24.5, 24.5], [24.5, 24.5]]
 
 
 def test_a_staircase_has_its_steps_in_order() -> None:
@@ -633,7 +633,7 @@ def test_hosts_are_told_apart_by_the_line_and_kernels_by_colour() -> None:
 
 def test_the_caption_tells_placements_mode_and_the_compilers_of_the_kernels() -> None:
     assert "1 placement" in texts(plot.cycles_per_byte(made_up()))
-    assert "medians over 3 placements" in texts(plot.placement_strip(placed()))
+    assert "pseudomedians over 3 placements" in texts(plot.placement_strip(placed()))
     assert "latency hot plain" in texts(plot.cycles_per_byte(made_up(mode="latency"))).replace("\n", " ")
     built = [facts("before", compiler="gcc 15.2"), facts("after", compiler="clang 21.1")]
     sweep = dataclasses.replace(made_up(), plan=dataclasses.replace(made_up().plan, kernels=tuple(built)))

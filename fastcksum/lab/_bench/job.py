@@ -133,8 +133,7 @@ def run(job: Job, report: Callable[[int, int], None]) -> Outcome:
 
     with pinned() as processor:
         try:
-            for placement in job.placements:
-                _pass(job, placement, spans, regions, keep)
+            _rounds(job, spans, regions, keep)
         except KeyboardInterrupt:
             if not done:
                 raise
@@ -147,59 +146,82 @@ def run(job: Job, report: Callable[[int, int], None]) -> Outcome:
     )
 
 
-def _pass(
-    job: Job,
-    placement: int,
-    spans: Sequence[Spans],
-    regions: Mapping[str, mmap.mmap],
-    keep: Callable[[Structured], None],
+def _rounds(
+    job: Job, spans: Sequence[Spans], regions: Mapping[str, mmap.mmap], keep: Callable[[Structured], None]
 ) -> None:
-    """Gives the samples of each round at one placement to `keep`."""
-    timed = [index for index, reach in enumerate(job.reach) if placement < reach]
-    if not timed:
-        return
-    kernels = {name: links[placement - job.first].open() for name, links in job.links.items()}
-    bench = _core.Bench()
-    for index in timed:
-        each = spans[index]
-        bench.add(
-            kernels[job.cells[index].kernel],
-            regions[each.region],
-            each.offsets,
-            each.lengths,
-            loop=each.loop,
-            cold=each.cold,
-            walk=each.walk,
-            mixed=each.mixed,
-        )
-    names = [job.cells[index].kernel for index in timed]
-    order = np.random.default_rng([job.seed, job.process, 1, placement])
-    bench.calibrate(int(job.target_ticks * MARGIN))
-    for i, index in enumerate(timed):
-        if spans[index].mixed:
-            bench.set_calls(i, MIXED_CALLS)
-    check_sums(bench, names)
+    """Gives the samples of each round at each placement to `keep`.
+
+    Every placement has its first round before any has its second: a shared core is slow for seconds, so that a placement
+    whose rounds followed each other would have no other minimum.
+    """
+    benches = [
+        _PlacedBench(job, placement, timed, spans, regions)
+        for placement in job.placements
+        if (timed := [index for index, reach in enumerate(job.reach) if placement < reach])
+    ]
     try:
         for number in range(job.rounds):
-            samples = _round(job, bench, order.permutation(len(timed)).tolist(), number, order)
-            samples["round"] = placement * job.rounds + number
-            keep(placed(samples, timed, placement))
+            for bench in benches:
+                keep(bench.round(number))
     finally:
-        check_sums(bench, names)
+        for bench in benches:
+            bench.check_sums()
 
 
-def _round(
-    job: Job, bench: _core.Bench, cells: list[int], number: int, source: np.random.Generator
-) -> Structured:
-    """The samples of a round. A cell whose visit was disturbed is visited anew, a few times; all samples are kept."""
-    found: list[Structured] = []
-    seed = int(source.integers(1 << 63))
-    while cells and len(found) <= job.revisits:
-        samples = time_round(bench, cells, number, warm=job.warm_ticks, batches=job.batches, seed=seed)
-        found.append(samples)
-        disturbed = (samples["flags"] != 0) & (samples["batch"] == 0)
-        cells = samples["cell"][disturbed].tolist()
-    return np.concatenate(found)
+class _PlacedBench:
+    """The cells that are timed at one placement, ready to be timed."""
+
+    def __init__(
+        self,
+        job: Job,
+        placement: int,
+        timed: list[int],
+        spans: Sequence[Spans],
+        regions: Mapping[str, mmap.mmap],
+    ) -> None:
+        self._job, self._placement, self._timed = job, placement, timed
+        self._order = np.random.default_rng([job.seed, job.process, 1, placement])
+        self._names = [job.cells[index].kernel for index in timed]
+        self._bench = _core.Bench()
+        kernels = {name: links[placement - job.first].open() for name, links in job.links.items()}
+        for index, name in zip(timed, self._names, strict=True):
+            each = spans[index]
+            self._bench.add(
+                kernels[name],
+                regions[each.region],
+                each.offsets,
+                each.lengths,
+                loop=each.loop,
+                cold=each.cold,
+                walk=each.walk,
+                mixed=each.mixed,
+            )
+        self._bench.calibrate(int(job.target_ticks * MARGIN))
+        for i, index in enumerate(timed):
+            if spans[index].mixed:
+                self._bench.set_calls(i, MIXED_CALLS)
+        self.check_sums()
+
+    def check_sums(self) -> None:
+        """ValueError if a kernel's sum of one of the cells is not the reference's."""
+        check_sums(self._bench, self._names)
+
+    def round(self, number: int) -> Structured:
+        """The samples of a round. A cell whose visit was disturbed is visited anew, a few times; all are kept."""
+        job = self._job
+        cells = self._order.permutation(len(self._timed)).tolist()
+        seed = int(self._order.integers(1 << 63))
+        found: list[Structured] = []
+        while cells and len(found) <= job.revisits:
+            samples = time_round(
+                self._bench, cells, number, warm=job.warm_ticks, batches=job.batches, seed=seed
+            )
+            found.append(samples)
+            disturbed = (samples["flags"] != 0) & (samples["batch"] == 0)
+            cells = samples["cell"][disturbed].tolist()
+        samples = np.concatenate(found)
+        samples["round"] = number * len(job.placements) + self._placement - job.first
+        return placed(samples, self._timed, self._placement)
 
 
 def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:

@@ -81,7 +81,7 @@ def run(course: Course, report: Progress) -> tuple[Structured, Plan]:
         lambda done: report(linking + done, linking + course.processes * job.all_rounds),
     )
     last = outcomes[-1]
-    passes, part = divmod(last.rounds_done, course.rounds)
+    whole, part = divmod(last.rounds_done, len(job.placements))
     plan = Plan(
         kernels=tuple(facts_of(kernel) for kernel in course.kernels),
         cells=tuple(course.cells),
@@ -91,9 +91,9 @@ def run(course: Course, report: Progress) -> tuple[Structured, Plan]:
         set_bytes=dict(course.sets),
         pages=last.pages,
         rounds=course.rounds,
-        rounds_done=part or course.rounds,
+        rounds_done=whole or 1,
         interrupted=last.rounds_done < job.all_rounds or len(outcomes) < course.processes,
-        placements=len(job.placements) if len(outcomes) > 1 else passes + (part > 0),
+        placements=len(job.placements) if whole or len(outcomes) > 1 else part,
         placement_note=note,
         places=places,
         processes=len(outcomes),

@@ -12,8 +12,9 @@ from fastcksum._html import table as html_table
 from fastcksum.lab._machine.facts import labelled_lines, tick_name
 
 from . import report
+from .intervals import pseudomedian
 from .record import RANDOM_OFFSET
-from .rows import median, placement_minima
+from .rows import placement_minima
 from .verdict import VERDICTS, WITHIN, Decision, Verdict, decide, log_ratios, look_confidence, words
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Ratio(NamedTuple):
     """One cell of a comparison.
 
-    ticks_a, ticks_b: ticks a call, medians over the placements of the minima. ratio: b by a, the middle of the ratios of
+    ticks_a, ticks_b: ticks a call, pseudomedians over the placements of the minima. ratio: b by a, the middle of the ratios of
     all pairs of placements; low and high its interval, sure in all cells together (NaN where too few placements are
     left). noise_floor: how far two copies of a lie apart, as a factor >= 1. placements: how many pairs count. verdict:
     "faster", "slower", "same" (the interval lies within what counts as none), "unresolved"; text says it in words.
@@ -166,7 +167,7 @@ def _decide(
 
 
 def _ratio(cell: Cell, ticks: Sequence[Mapping[int, float]], found: Decision, within: float) -> Ratio:
-    of_a, of_b = (median(minima.values()) for minima in ticks[:2])
+    of_a, of_b = (pseudomedian(minima.values()) for minima in ticks[:2])
     middle, low, high = found.interval or (math.nan,) * 3
     return Ratio(
         size=cell.size,

@@ -12,7 +12,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from .intervals import interval, least_values
+from .intervals import interval, least_values, pseudomedian
 from .record import MODES, RANDOM_OFFSET
 from .rows import units_of
 from .verdict import SQUARE, Decision, decide, pair_up
@@ -84,7 +84,7 @@ class Contest(NamedTuple):
 
     ratio: ticks of ours by those of the best peer, below 1 if ours is faster, with its interval (NaN where the
     placements are too few to have one). logs: log(ours / peer) of each pair of placements, by the pair's number. peer: the best one over all placements, and how it was built; each half of the
-    placements is judged against the one that the other half chose. ticks and peer_ticks: medians over the placements.
+    placements is judged against the one that the other half chose. ticks and peer_ticks: middles over the placements.
     fastest: which of all our kernels is the fastest here. size is 0 for a mix of lengths, and offset -1.
     """
 
@@ -161,10 +161,10 @@ def minima_of(samples: Structured, cells: Sequence[Cell], unit: str) -> Minima:
 
 
 def table_of(minima: Minima, field: Field) -> Table:
-    """Medians over the placements by the kernels' own names: of each peer one build is timed in a cell."""
+    """Pseudomedians over the placements by the kernels' own names: of each peer one build is timed in a cell."""
     return {
         case: {
-            field.runners[name].kernel: statistics.median(ticks.values()) if ticks else math.nan
+            field.runners[name].kernel: pseudomedian(ticks.values())
             for name, ticks in by_name.items()
             if field.runners[name].role != "copy"
         }
@@ -201,11 +201,11 @@ def _contest(
         else []
     )
     decision = decide(held, floors or [0.0] * len(held), confidence, asked=len(ticks[field.chosen]))
-    middle, low, high = decision.interval or (statistics.median(held), math.nan, math.nan)
+    middle, low, high = decision.interval or (pseudomedian(held), math.nan, math.nan)
     best = best_of(against)
-    medians = {name: statistics.median(ticks[name].values()) for name in ticks if ticks[name]}
-    ours = [name for name in field.named("chosen", "production") if name in medians]
-    fastest = min(ours, key=medians.__getitem__)
+    middles = {name: pseudomedian(ticks[name].values()) for name in ticks if ticks[name]}
+    ours = [name for name in field.named("chosen", "production") if name in middles]
+    fastest = min(ours, key=middles.__getitem__)
     return Contest(
         *case,
         verdict=_OUTCOMES.get(decision.verdict, "unresolved"),
@@ -213,12 +213,12 @@ def _contest(
         low=math.exp(low),
         high=math.exp(high),
         placements=len(held),
-        ticks=medians[field.chosen],
+        ticks=middles[field.chosen],
         peer=field.runners[best].kernel,
         build=field.runners[best].build,
-        peer_ticks=medians[best],
+        peer_ticks=middles[best],
         fastest=field.runners[fastest].kernel,
-        fastest_ticks=medians[fastest],
+        fastest_ticks=middles[fastest],
         logs=logs,
     )
 
@@ -243,7 +243,7 @@ def best_of(against: Mapping[str, Mapping[int, float]], half: int | None = None)
     def lead(name: str) -> float:
         ratios = against[name]
         within = [ratio for pair, ratio in ratios.items() if half is None or half_of(pair) == half]
-        return statistics.median(within or ratios.values()) if ratios else -math.inf
+        return pseudomedian(within or ratios.values()) if ratios else -math.inf
 
     return max(against, key=lead)
 
@@ -309,17 +309,15 @@ def _mean(what: str, group: Sequence[Contest]) -> Mean:
 
 
 def _interval_of_mean(logs: Sequence[Mapping[int, float]]) -> tuple[float, float]:
-    """Where the geometric mean lies: at each placement the cells' mean distance from their own medians is one value."""
-    medians = [statistics.median(each.values()) for each in logs]
+    """Where the geometric mean lies: at each placement the cells' mean distance from their own middles is one value."""
+    middles = [pseudomedian(each.values()) for each in logs]
     pairs = sorted({pair for each in logs for pair in each})
     if len(pairs) < least_values(CONFIDENCE):
         return math.nan, math.nan
-    middle = statistics.fmean(medians)
+    middle = statistics.fmean(middles)
     values = [
         middle
-        + statistics.fmean(
-            each[pair] - median for each, median in zip(logs, medians, strict=True) if pair in each
-        )
+        + statistics.fmean(each[pair] - own for each, own in zip(logs, middles, strict=True) if pair in each)
         for pair in pairs
     ]
     found = interval(values, CONFIDENCE)

@@ -98,8 +98,8 @@ def _letters(field: Field) -> dict[str, str]:
 def _how(host: Host, about: About, field: Field, letters: Mapping[str, str]) -> list[str]:
     peers = len({field.runners[name].kernel for name in field.peers})
     figures = (
-        f"{tick_name(host.unit)} a call, gross: the median over the placements of the minima. Ratio: {field.chosen} by "
-        f"the best of {peers} peers in that cell, each in its best build there; below 1 {field.chosen} is faster. The "
+        f"{tick_name(host.unit)} a call, gross: the pseudomedian (the median of the means of all pairs) over the placements "
+        f"of the minima. Ratio: {field.chosen} by the best of {peers} peers in that cell, each in its best build there; below 1 {field.chosen} is faster. The "
         f"peer is chosen on one half of the placements and judged on the other, and the other way round. Won and lost: "
         f"the interval of the ratio ({CONFIDENCE:.0%} in each cell) lies on one side of 1, and the ratio is further from "
         "it than two copies of one code are"

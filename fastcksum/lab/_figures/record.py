@@ -56,7 +56,7 @@ class Plan:
     cache's set. pages: what backed the largest buffer. placement_note: why there is only one placement, where more were
     asked for. places: (offset of the kernel, offset of its loops) in a page at each placement, by kernel. warm_ticks: how
     long a cell's loop runs before its batches are timed, in each visit. batches: so many in each. processor: the CPU that the thread was pinned to, None where that was refused. started: UTC.
-    interrupted: Ctrl-C ended it after rounds_done whole rounds of the last process.
+    interrupted: Ctrl-C ended it when the last process had done rounds_done rounds at each of the placements.
     """
 
     kernels: tuple[dict[str, Any], ...]

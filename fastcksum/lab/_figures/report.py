@@ -176,8 +176,8 @@ def _placement_note(plan: Plan) -> str:
         )
     return (
         f"Placement: each kernel and its loops linked at {plan.placements} offsets in a page, in {plan.processes} "
-        f"process{'' if plan.processes == 1 else 'es'}; a figure is the median over these of the minima, the range "
-        "stands behind it."
+        f"process{'' if plan.processes == 1 else 'es'}; a figure is the pseudomedian (the median of the means "
+        "of all pairs) over these of the minima, the range stands behind it."
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from fastcksum import _core
 
 from . import stats
+from .intervals import pseudomedian
 from .record import OVERHEAD
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Row(NamedTuple):
 
     Times are in `unit`s a call. At one placement in one process ticks_per_call is the minimum over the rounds, q1 and
     q3 are quartiles, error is (median - minimum) / minimum. Over several processes each is the median at a placement,
-    then the median over the placements; placement_low and placement_high are the least and the largest minimum (NaN
+    then the pseudomedian of those of the placements; placement_low and placement_high are the least and the largest minimum (NaN
     with a single one). badge: "clean" where ticks_per_call repeats in halves of the rounds. Per-byte figures are of the
     gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is larger
     than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a mix of
@@ -213,11 +214,11 @@ def _row(
 
 
 def _over_placements(units: Sequence[Unit], figures: Sequence[float]) -> float:
-    """The median over the placements of the median over the processes: one figure a unit."""
+    """The pseudomedian over the placements of the median over the processes: one figure a unit."""
     at: dict[int, list[float]] = {}
     for unit, figure in zip(units, figures, strict=True):
         at.setdefault(unit.placement, []).append(figure)
-    return median(median(each) for each in at.values())
+    return pseudomedian(median(each) for each in at.values())
 
 
 def median(values: Iterable[float]) -> float:

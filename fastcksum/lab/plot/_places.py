@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from fastcksum.lab._figures.intervals import pseudomedian
 from fastcksum.lab._figures.rows import units_of
 from fastcksum.lab._machine.facts import tick_name
 
@@ -89,7 +90,7 @@ def placement_strip(
 ) -> Figure:
     """The minimum at each placement of the code, a dot each, a panel a size: what luck with the linker is worth.
 
-    The bar is the median, the figure above it the slowest by the fastest placement. sizes: at most four; None: the
+    The bar is the pseudomedian, the figure above it the slowest by the fastest placement. sizes: at most four; None: the
     smallest four. ValueError for more, and if the sweep has one placement only.
     """
     frame = fixed_sizes(sweep, offset)
@@ -116,7 +117,7 @@ def placement_strip(
             title or f"The same code at {sweep.plan.placements} places, {alignment_words(offset)}",
             panels[0],
         )
-        note = "A dot: the minimum at one place; bar: median; figure: slowest by fastest place"
+        note = "A dot: the minimum at one place; bar: pseudomedian; figure: slowest by fastest place"
         caption(figure, f"{host_line(sweep, names)}. {note}.")
     return figure
 
@@ -202,14 +203,12 @@ def _minima_by_place(sweep: Sweep, offset: int) -> dict[tuple[str, int], list[fl
 def _draw_strip(
     axes: Axes, position: int, minima: Sequence[float], style: Mapping[str, Any], label: str
 ) -> None:
-    """A dot for each minimum, side by side in the order of the placements; the median as a bar."""
+    """A dot for each minimum, side by side in the order of the placements; the pseudomedian as a bar."""
     known = np.array([value for value in minima if not math.isnan(value)])
     if len(known) == 0:
         return
     across = position + np.linspace(-0.32, 0.32, len(known))
     axes.plot(across, known, label=label, **{**style, "linestyle": "none"})
-    axes.hlines(
-        float(np.median(known)), position - 0.42, position + 0.42, colors=style["color"], linewidth=1.6
-    )
+    axes.hlines(pseudomedian(known), position - 0.42, position + 0.42, colors=style["color"], linewidth=1.6)
     words = f"{known.max() / known.min():.2f}"
     axes.annotate(words, (position, known.max()), (0, 6), textcoords="offset points", ha="center", fontsize=8)

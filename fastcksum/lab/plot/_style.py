@@ -148,9 +148,11 @@ def conditions(sweep: Sweep, compilers: Sequence[str]) -> str:
     units = plan.placements * plan.processes
     figures = f"minima of {plan.rounds_done} rounds, 1 placement"
     if units > 1:
-        figures = f"medians over {units} placements and processes of the minima of {plan.rounds_done} rounds"
+        figures = (
+            f"pseudomedians over {units} placements and processes of the minima of {plan.rounds_done} rounds"
+        )
         if plan.processes == 1:
-            figures = f"medians over {units} placements of the minima of {plan.rounds_done} rounds"
+            figures = f"pseudomedians over {units} placements of the minima of {plan.rounds_done} rounds"
     clock = f"{tick_name(host.unit)} at {host.hz / 1e6:.0f} MHz{way}"
     return "; ".join(filter(None, [machine(host), ", ".join(dict.fromkeys(compilers)), clock, figures]))
 
