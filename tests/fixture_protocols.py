@@ -129,6 +129,10 @@ def _control(add: _Add) -> None:
     old = Built(pim(four).data[:20] + b"\x10" + pim(four).data[21:], pim(four).expects)
     add("pim-version-1", unchecked(old, "version", "pim"))
     add("pim-null-register", four.carry(103, checked("pim", b"\x21\0\0\0\x40\0\0\0", 2).then(bytes(20))))
+    for fault in ("good", "bad"):
+        dummy = replace(INNER4, fault=fault).carry(103, Built(b""))
+        null = checked("pim", b"\x21\0\0\0\x40\0\0\0", 2)
+        add(f"pim-null-register-{fault}", four.carry(103, dummy.behind(null.data, *null.expects)))
     other = eigrp(four)
     add(
         "eigrp-version-1",
@@ -253,6 +257,21 @@ def _tags(add: _Add) -> None:
         add(f"{name}-4", ethernet(four.behind(tag + b"\x08\0"), ethertype))
         add(f"{name}-6", ethernet(six.behind(tag + b"\x86\xdd"), ethertype))
         add(f"{name}-vlan", ethernet(four.behind(tag + b"\x81\0\0\7\x08\0"), ethertype, tags=[(0x8100, 9)]))
+    for fault in ("good", "bad"):
+        one = tcp(Net4(), fault=fault)
+        typed = one.behind(b"\x08\0")
+        add(f"fabric-path-{fault}", ethernet(ethernet(one).then(b"fcs.").behind(b"\0\x40"), 0x8903))
+        add(f"arista-time-{fault}", ethernet(typed.behind(b"\0\1\0\x20" + b"\7" * 6), 0xD28B))
+        add(f"arista-time-64-{fault}", ethernet(typed.behind(b"\0\1\0\x10" + b"\7" * 8), 0xD28B))
+        add(f"macsec-{fault}", ethernet(typed.then(b"\7" * 16).behind(b"\0\0\0\0\0\1"), 0x88E5))
+        add(
+            f"macsec-channel-{fault}", ethernet(typed.then(b"\7" * 16).behind(b"\x20\0" + b"\1" * 12), 0x88E5)
+        )
+    short = udp(replace(Net4(), total=0), b"")
+    add("macsec-short", ethernet(short.behind(b"\x08\0").then(b"\7" * 24).behind(b"\0\x1e\0\0\0\1"), 0x88E5))
+    add("macsec-encrypted", ethernet(Built(b"\x0c\0\0\0\0\1\x08\0" + four.data + b"\7" * 16), 0x88E5))
+    add("macsec-cut", ethernet(Built(b"\0\0\0\0\0\1\x08\0\x45"), 0x88E5))
+    add("arista-version-3", ethernet(Built(b"\0\1\0\x30" + b"\7" * 8 + b"\x08\0" + four.data), 0xD28B))
     add("i-tag", ethernet(frame.behind(b"\0\0\0\7"), 0x88E7))
     add("b-tag-i-tag", ethernet(frame.behind(b"\0\0\0\7"), 0x88E7, tags=[(0x88A8, 9)]))
     for protocol, inner in ((1, four), (2, six), (3, frame), (4, nsh(four, 1, 2)), (5, mpls(six))):

@@ -48,8 +48,9 @@ def short_name(path: Path) -> str:
 
 # tshark
 
-CHECKED_BY_TSHARK = ("ip", "tcp", "udp", "dccp", "icmp", "icmpv6", "igmp", "gre", "vrrp")
+CHECKED_BY_TSHARK = ("ip", "tcp", "udp", "dccp", "icmp", "icmpv6", "igmp", "gre", "vrrp", "eigrp", "pim")
 LAYER_OF = {"ip": "ipv4", "udplite": "udp"}  # tshark files UDP-Lite under udp
+STATUS_FIELD = {"pim": "cksum.status"}
 TSHARK_STATUS = {
     "0": "bad",
     "1": "good",
@@ -75,7 +76,7 @@ def tshark(path: Path) -> list[dict[str, list[str]]]:
     for field in (
         "frame.encap_type",
         "frame.protocols",
-        *(f"{name}.checksum.status" for name in CHECKED_BY_TSHARK),
+        *(f"{name}.{STATUS_FIELD.get(name, 'checksum.status')}" for name in CHECKED_BY_TSHARK),
     ):
         command += ["-e", field]
     run = subprocess.run(
@@ -263,6 +264,9 @@ OWN_DIFFERENCES = {
     "past-end6": "the same",
     "jumbo-padded": "RFC 2675 wants a jumbo length above 65,535; a smaller one is still a length, tshark gives up",
     "jumbo-past-end": "the length runs past the bytes; tshark sums what is there",
+    "pim-register-whole": "RFC 7761 section 4.9: a sum over all of the Register is to be accepted too",
+    "pim6-register-whole": "the same",
+    "eigrp-version-1": "RFC 7868 knows version 2 alone; tshark sums any",
     "routing-unknown": "the final destination is not known; tshark takes the next one",
     "routing-0-left-too-large": "the same",
 }

@@ -84,6 +84,24 @@ struct next packet_vrrp(struct walk *w)
 }
 
 /*
+ * The dummy IPv4 header of a Null-Register, which brings no packet (RFC 7761 section 4.9.3). A sum of 0 is none; the
+ * header over IPv6 has no checksum.
+ */
+static void dummy_header(struct walk *w)
+{
+    if (!packet_have(w, 20) || packet_here(w)[0] != 0x45 || packet_be16(packet_here(w) + 10) == 0) {
+        return;
+    }
+    w->ip_version = 4;
+    w->ip = (uint32_t)w->at;
+    w->protocol = packet_here(w)[9];
+    struct packet_check *check = packet_add_check(w, PACKET_IPV4);
+    if (check != NULL) {
+        packet_cover(check, 20);
+    }
+}
+
+/*
  * PIM version 2 (RFC 7761 section 4.9): a plain sum over IPv4, with a pseudo header over IPv6. Of a Register, which
  * carries a packet, 8 bytes are covered; some cover all of it, which is to be accepted.
  */
@@ -110,10 +128,15 @@ struct next packet_pim(struct walk *w)
             }
         }
     }
-    if (version != 2 || !is_register || !packet_have(w, 9) || packet_here(w)[4] & 0x40) { /* a Null-Register */
+    if (version != 2 || !is_register || !packet_have(w, 9)) {
         return PACKET_STOP;
     }
+    const bool is_null = packet_here(w)[4] & 0x40;
     w->at += 8;
+    if (is_null) {
+        dummy_header(w);
+        return PACKET_STOP;
+    }
     return (struct next){packet_ip};
 }
 

@@ -114,6 +114,44 @@ static struct next i_tag(struct walk *w)
     return (struct next){packet_ethernet};
 }
 
+/* Cisco's FabricPath: outer addresses, a tag of two bytes, then a frame with its own addresses. */
+static struct next fabric_path(struct walk *w)
+{
+    w->at += 2;
+    return (struct next){packet_ethernet};
+}
+
+/* A time stamp of 48 or 64 bits that Arista's switches put in; version and subtype before it. */
+static struct next arista_time(struct walk *w)
+{
+    if (!packet_have(w, 4)) {
+        return PACKET_STOP;
+    }
+    const unsigned subtype = packet_be16(packet_here(w)), version = packet_here(w)[3];
+    if (subtype != 1 || (version != 0x10 && version != 0x20)) {
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    return tag(w, version == 0x10 ? 14 : 12);
+}
+
+/* MACsec (IEEE 802.1AE) with integrity alone: a tag, the data in the clear, a check value of 16 bytes. */
+static struct next macsec(struct walk *w)
+{
+    if (!packet_have(w, 6)) {
+        return PACKET_STOP;
+    }
+    const unsigned flags = packet_here(w)[0], said = packet_here(w)[1] & 63u;
+    if (flags & 0x8c) { /* another version, encrypted, or changed */
+        return packet_stop(w, PACKET_SILENT_ENCRYPTED, 0);
+    }
+    w->at += flags & 0x20 ? 14 : 6;
+    if (w->at + 16 > w->end) {
+        return PACKET_STOP;
+    }
+    packet_cut_to(w, said != 0 ? said : w->end - w->at - 16); /* said where it is short: padding lies behind */
+    return tag(w, 2);
+}
+
 /* What follows an Ethernet type, the most frequent first. */
 static const struct {
     uint16_t ethertype;
@@ -131,9 +169,12 @@ static const struct {
     {0x880b, {packet_ppp}},
     {ETHERTYPE_BRIDGING, {packet_ethernet}},
     {0x88e7, {i_tag}},
+    {0x88e5, {macsec}},
+    {0x8903, {fabric_path}},
     {0x8909, {cisco_metadata}},
     {0x8926, {tag_of_6}},
     {0x892f, {tag_of_6}},
+    {0xd28b, {arista_time}},
     {0xf1c1, {tag_of_6}},
     {0x893f, {e_tag}},
     {ETHERTYPE_NSH, {packet_nsh}},
