@@ -27,7 +27,7 @@ CKSUM_INLINE bool core_one_digit(PyObject *object, Py_ssize_t *number)
 /* Whether the object is a plain int in 0..limit, which value then holds. Sets no exception and runs no Python code. */
 CKSUM_INLINE bool core_quick_size(PyObject *object, size_t limit, size_t *value)
 {
-    Py_ssize_t number;
+    Py_ssize_t number = 0; /* gcc at -Og does not see that it is set */
     int overflow = 0;
     if (CKSUM_UNLIKELY(!core_one_digit(object, &number))) {
         if (!PyLong_CheckExact(object)) {
