@@ -143,7 +143,7 @@ PyObject *core_update_checksum(PyObject *module, PyObject *const *args, Py_ssize
 /* Whether a number of bytes, of any magnitude, is odd. 0 or 1; -1 with TypeError or ValueError set. */
 static int is_odd(PyObject *object, const char *what)
 {
-    size_t small;
+    size_t small = 0;
     if (CKSUM_LIKELY(core_quick_size(object, LONG_MAX, &small))) {
         return small & 1;
     }
