@@ -288,14 +288,40 @@ def test_missing_sources_are_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_was_compiled_is_removed_at_the_end() -> None:
     code = (
         "from fastcksum.lab import compile_kernel\n"
-        "from fastcksum.lab._build import compiler as _compile\n"
+        "from fastcksum.lab._machine.scratch import scratch\n"
         f"compile_kernel({GOOD!r})\n"
-        "print(_compile._workspace().name)\n"
+        "print(scratch())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     folder = Path(done.stdout.strip())
     assert folder.name.startswith("fastcksum-")
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "raise SystemExit", "os._exit(0)"])
+def test_a_child_that_is_forked_off_leaves_the_folder_alone(end: str) -> None:
+    code = f"""
+import os, sys
+from fastcksum import lab, raw_cksum
+SOURCE = {GOOD!r}
+kernel = lab.compile_kernel(SOURCE)
+child = os.fork()
+if child == 0:
+    again = lab.compile_kernel(SOURCE, flags=("-O1",))  # beside what the parent compiles
+    if raw_cksum(b"abcd", kernel=again) != raw_cksum(b"abcd"):
+        os._exit(3)
+    {end}
+other = lab.compile_kernel(SOURCE, flags=("-O2",))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert kernel.library.exists() and other.library.exists()
+print(lab.sweep([kernel], sizes=(20,), offsets=(0,), rounds=4, placements=4).plan.placements)
+print(kernel.library)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    placements, library = done.stdout.split()
+    assert placements == "4"
+    assert not Path(library).exists()
 
 
 # inlined at a constant length

@@ -14,16 +14,14 @@ import re
 import shlex
 import shutil
 import tempfile
-import threading
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
 from fastcksum.lab._machine.compilers import CompileError, ask, compiler_version, macros, run_in
+from fastcksum.lab._machine.scratch import scratch
 
 from . import assembly as _assembly
 from . import features as _features
@@ -216,27 +214,11 @@ class Built:
 
 
 _finished: dict[tuple[str, ...], CompiledKernel] = {}
-_numbers = count()
-
-
-_first_comes = threading.Lock()
-
-
-def workspace() -> str:
-    """The folder of everything that is compiled; it is removed when Python ends."""
-    with _first_comes:  # of two threads, or one would lose its folder
-        return _workspace().name
-
-
-@cache
-def _workspace() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="fastcksum-")
 
 
 def _build(unit: Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, ...], version: str) -> Built:
     """Compiles the unit to assembly and to an object. CompileError in the compiler's words."""
-    folder = Path(workspace(), str(next(_numbers)))
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(dir=scratch()))  # a child that was forked off compiles there too
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
     of_compiler, of_linker = _without_linker(flags), tuple(flag for flag in flags if _is_for_linker(flag))

@@ -6,7 +6,7 @@ import platform
 import shlex
 from pathlib import Path
 
-from .compiler import workspace
+from fastcksum.lab._machine.scratch import scratch
 
 
 def ziglang_clang(folder: Path | str) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def ziglang_clang(folder: Path | str) -> tuple[str, ...]:
 
 def _linker(zig: Path) -> Path:
     """A program ld.lld that is the wheel's own, which has no file of that name."""
-    folder = Path(workspace(), f"lld of {zig}".replace("/", "_"))
+    folder = Path(scratch(), f"lld of {zig}".replace("/", "_"))
     folder.mkdir(exist_ok=True)
     program = folder / "ld.lld"
     if not program.exists():

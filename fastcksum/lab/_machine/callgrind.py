@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from .compilers import as_built
 from .events import EVENTS, Counts, Refused
+from .scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,15 +83,9 @@ class Run:
 
 
 @cache
-def _workspace() -> tempfile.TemporaryDirectory[str]:
-    """The folder of the driver; it is removed when Python ends."""
-    return tempfile.TemporaryDirectory(prefix="fastcksum-")
-
-
-@cache
 def _driver(sources: Path) -> str:
     """The program that callgrind looks at, compiled."""
-    target = str(Path(_workspace().name, "callgrind_driver"))
+    target = str(Path(scratch(), "callgrind_driver"))
     source = sources / "adapters" / "callgrind_driver.c"
     compiler, _ = as_built()
     _tool(*compiler, "-std=c11", "-O2", f"-I{sources}", str(source), "-o", target, "-ldl")
