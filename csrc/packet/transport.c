@@ -51,21 +51,29 @@ static struct next udp(struct walk *w)
     return packet_follow_port(from, to);
 }
 
-/* RFC 3828: the length field says how much is covered, 0 for all; the pseudo header takes the whole length. */
+/* Covers the first part of what is carried, where that makes sense; the pseudo header has the whole length. */
+static struct next cover_part(const struct walk *w, struct packet_check *check, uint64_t carried, uint64_t part,
+                              bool sound)
+{
+    if (sound && part <= carried) {
+        packet_cover(check, part);
+        packet_set_pseudo(w, check, carried);
+    } else {
+        check->reason = PACKET_COVERAGE;
+    }
+    return PACKET_STOP;
+}
+
+/* RFC 3828: the length field says how much is covered, 0 for all. */
 static struct next udplite(struct walk *w)
 {
     uint64_t length;
     struct packet_check *check = packet_transport_check(w, PACKET_UDPLITE, &length);
-    if (check != NULL) {
-        const uint64_t said = packet_be16(packet_here(w) + 4), coverage = said == 0 ? length : said;
-        if (coverage < 8 || coverage > length) {
-            check->reason = PACKET_COVERAGE;
-        } else {
-            packet_cover(check, coverage);
-            packet_set_pseudo(w, check, length);
-        }
+    if (check == NULL) {
+        return PACKET_STOP;
     }
-    return PACKET_STOP;
+    const uint64_t said = packet_be16(packet_here(w) + 4), coverage = said == 0 ? length : said;
+    return cover_part(w, check, length, coverage, coverage >= 8);
 }
 
 /* RFC 4340 section 9: the header with its options always, and of the data all (0) or (n - 1) words of four bytes. */
@@ -73,18 +81,13 @@ static struct next dccp(struct walk *w)
 {
     uint64_t length;
     struct packet_check *check = packet_transport_check(w, PACKET_DCCP, &length);
-    if (check != NULL) {
-        const unsigned char *header = packet_here(w);
-        const unsigned data_offset = header[4] * 4u, said = header[5] & 15u;
-        const uint64_t coverage = said == 0 ? length : data_offset + (said - 1) * 4u;
-        if (data_offset < 12 || data_offset > length || coverage > length) {
-            check->reason = PACKET_COVERAGE;
-        } else {
-            packet_cover(check, coverage);
-            packet_set_pseudo(w, check, length);
-        }
+    if (check == NULL) {
+        return PACKET_STOP;
     }
-    return PACKET_STOP;
+    const unsigned char *header = packet_here(w);
+    const unsigned data_offset = header[4] * 4u, said = header[5] & 15u;
+    const uint64_t coverage = said == 0 ? length : data_offset + (said - 1) * 4u;
+    return cover_part(w, check, length, coverage, data_offset >= 12 && data_offset <= length);
 }
 
 static struct next sctp(struct walk *w)
