@@ -160,12 +160,17 @@ SHRINKING = """
         bench.round(order, 0, bytearray(_core.SAMPLE_SIZE * 3000))
         """,
         """
+        calls = [1] * 2000
+        calls.insert(0, Emptying(calls))
+        bench.learn(0, calls, 0, 0, bytearray(_core.SAMPLE_SIZE * 3000))
+        """,
+        """
         ids = [10**12 + i for i in range(5)]
         ids.insert(0, Emptying(ids))
         assert _core.decode_counters(bytes(72), ids)
         """,
     ],
-    ids=["spans", "order", "ids"],
+    ids=["spans", "order", "lesson", "ids"],
 )
 def test_sequences_that_shrink_are_walked_as_they_were(script: str) -> None:
     run_script(dedent(SHRINKING) + dedent(script), environment={"PYTHONMALLOC": "debug"})

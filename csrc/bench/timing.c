@@ -308,7 +308,7 @@ static void visit(struct timing_cell *cell, const struct timing_visit *how, stru
     out[0].result += warm;
 }
 
-void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
+void timing_round(struct timing_cell *cells, const uint64_t *order, size_t n, uint32_t round,
                   const struct timing_visit *how, struct timing_sample *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -317,7 +317,7 @@ void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, ui
         for (uint32_t b = 0; b < how->batches; b++) {
             of_cell[b].round = round;
             of_cell[b].order = (uint32_t)i;
-            of_cell[b].cell = order[i];
+            of_cell[b].cell = (uint32_t)order[i];
         }
     }
 }

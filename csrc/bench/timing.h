@@ -101,7 +101,7 @@ CKSUM_HIDDEN uint64_t timing_whole_turns(const struct timing_cell *cell, uint64_
 CKSUM_HIDDEN uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks);
 
 /* Visits each of the n cells in the given order; out[i * batches + b] is batch b of cells[order[i]]. */
-CKSUM_HIDDEN void timing_round(struct timing_cell *cells, const uint32_t *order, size_t n, uint32_t round,
+CKSUM_HIDDEN void timing_round(struct timing_cell *cells, const uint64_t *order, size_t n, uint32_t round,
                                const struct timing_visit *how, struct timing_sample *out);
 
 /*

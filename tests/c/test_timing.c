@@ -33,7 +33,7 @@ static void test_one_visit(void)
     struct cksum_span span = {.buf = bytes, .len = 1};
     struct timing_cell cell = {.kernel = &kernel, .spans = &span, .n_spans = 1, .calls = 5};
     const struct timing_visit how = {.batches = BATCHES};
-    const uint32_t order[] = {0, 0};
+    const uint64_t order[] = {0, 0};
     struct timing_sample out[2 * BATCHES];
     calls_made = 0;
     timing_round(&cell, order, 2, 9, &how, out);
@@ -69,7 +69,7 @@ static void test_mixed_visits(void)
                                .calls = SET,
                                .walk = true,
                                .mixed = true};
-    const uint32_t order[] = {0};
+    const uint64_t order[] = {0};
     struct timing_sample out[BATCHES];
     size_t before[SET];
     for (uint64_t seed = 1; seed <= 4; seed++) {
