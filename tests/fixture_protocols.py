@@ -187,8 +187,14 @@ def _tunnels(add: _Add) -> None:
                 f"lisp{mark}-{fault}",
                 udp(net, one.behind(b"\0" * 8), "none" if not mark else "good", ports=(1, 4341)),
             )
+            add(f"gue{mark}-{fault}", udp(net, one.behind(b"\0\4\0\0"), ports=(1, 6080)))
+            add(f"gue{mark}-options-{fault}", udp(net, one.behind(b"\2\4\0\0" + bytes(8)), ports=(1, 6080)))
+            add(f"gue{mark}-direct-{fault}", udp(net, one, ports=(1, 6080)))
             add(f"gre{mark}-in-udp-{fault}", udp(net, _bare_gre(one), ports=(1, 4754)))
         add(f"geneve{mark}-control", geneve(net, Built(b"\0" * 20), 0x0800, second=0x80))
+        add(f"gue{mark}-control", udp(net, Built(b"\x20\4\0\0" + tcp(INNER4).data), ports=(1, 6080)))
+        add(f"gue{mark}-tcp", udp(net, Built(b"\0\6\0\0" + tcp(INNER4).data[20:]), ports=(1, 6080)))
+        add(f"fou{mark}-no-ip", udp(net, b"\x45" + bytes(range(60)), ports=(1, 5555)))
         add(f"gtp{mark}-sequence", gtp(net, tcp(INNER6), 0x32, b"\0\1\0\0"))
         add(
             f"gtp{mark}-extensions",

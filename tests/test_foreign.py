@@ -279,6 +279,7 @@ OWN_NOT_FOLLOWED = {
     "erspan36-ip": "the same",
     "gre-mpls-ethernet": "a frame without control word; tshark guesses by the first nibble",
     "gre6-mpls-ethernet": "the same",
+    "gue": "no dissector of generic UDP encapsulation",
     "lisp-generic": "RFC 9305; tshark knows RFC 6830",
     "lisp6-generic": "the same",
     "cisco-metadata-longer": "the header says its length; tshark takes 6 bytes",

@@ -8,7 +8,20 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from make_fixtures import internet_checksum, ones_complement_sum
+from fixture_protocols import geneve
+from make_fixtures import (
+    Built,
+    Net,
+    Net4,
+    Net6,
+    ethernet,
+    gre,
+    internet_checksum,
+    ones_complement_sum,
+    tcp,
+    udp,
+    vxlan,
+)
 from test_packet_cases import CASES
 
 from fastcksum.packets import fill_checksums, verify_packet
@@ -46,3 +59,45 @@ def test_the_outer_sum_is_right_for_what_the_card_sends() -> None:
         sent = frame[: inner.offset] + right.to_bytes(2, "big") + frame[inner.offset + 2 :]
         assert {verdict.status for verdict in verify_packet(sent, link=link)} == {"good"}
         assert fill_checksums(frame, link=link) == sent
+
+
+def tunnel(kind: str, net: Net, inner: Built) -> Built:
+    """A tunnel whose outer checksum covers the packet in it."""
+    four = inner.data[0] >> 4 == 4
+    match kind:
+        case "vxlan":
+            return vxlan(net, ethernet(inner), "good")
+        case "geneve":
+            return geneve(net, ethernet(inner), 0x6558, b"\1\2\x80\1\0\0\0\7")
+        case "gre":
+            return gre(net, inner, 0x0800 if four else 0x86DD, key=True)
+        case "gretap":
+            return gre(net, ethernet(inner), 0x6558)
+        case "gue":
+            return udp(net, inner.behind(bytes([0, 4 if four else 41, 0, 0])), ports=(1, 6080))
+        case _:
+            return udp(net, inner, ports=(1, 5555))
+
+
+@pytest.mark.parametrize("outside", [Net4("10.9.0.1", "10.9.0.2"), Net6()], ids=["over-4", "over-6"])
+@pytest.mark.parametrize("inside", [Net4(), Net6()], ids=["of-4", "of-6"])
+@pytest.mark.parametrize("kind", ["vxlan", "geneve", "gre", "gretap", "gue", "fou"])
+def test_every_tunnel_of_linux(kind: str, inside: Net, outside: Net) -> None:
+    """The outer sum of the packet that the card completes, on the packet that it gets."""
+    for size in (0, 1, 2, 99, 1400):
+        for transport in (tcp, udp):
+            done, begun = (
+                ethernet(tunnel(kind, outside, transport(inside, b"x" * size, fault)))
+                for fault in ("good", "partial")
+            )
+            outer = next(expect for expect in done.expects if expect.layer in {"udp", "gre"})
+            assert outer.offset is not None
+            frame = bytearray(begun.data)
+            frame[outer.offset : outer.offset + 2] = done.data[outer.offset : outer.offset + 2]
+            verdicts = verify_packet(frame, link=1)
+            assert [verdict.status for verdict in verdicts if verdict.offset == outer.offset] == ["good"]
+            assert verdicts[-1].status == "partial"
+            assert fill_checksums(frame, link=1) == done.data
+            frame[outer.offset] ^= 1  # what is wrong stays so
+            wrong = verify_packet(frame, link=1)
+            assert [verdict.status for verdict in wrong if verdict.offset == outer.offset] == ["bad"]

@@ -288,6 +288,44 @@ static struct next gre_in_udp(struct walk *w)
     return (struct next){packet_gre};
 }
 
+/*
+ * Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 has a header with a protocol number and options, variant
+ * 1 none, and is told by the IP version.
+ */
+static struct next gue(struct walk *w)
+{
+    if (!packet_have(w, 4)) {
+        return PACKET_STOP;
+    }
+    const unsigned first = packet_here(w)[0], protocol = packet_here(w)[1];
+    if (first >> 6 == 1) {
+        return (struct next){packet_ip};
+    }
+    if (first >> 5 != 0) { /* another variant, or control */
+        return packet_stop(w, PACKET_SILENT_CONTROL, 0);
+    }
+    w->at += 4 + (first & 31u) * 4;
+    switch (protocol) {
+    case PROTO_IPV4:
+    case PROTO_IPV6:
+    case PROTO_GRE:
+    case PROTO_ETHERIP:
+    case PROTO_MPLS:
+        w->protocol = (uint8_t)protocol;
+        return packet_follow_protocol(w);
+    default:
+        return packet_stop(w, PACKET_SILENT_NEXT_HEADER, protocol);
+    }
+}
+
+/* Foo over UDP, in the port of Linux' documents: IP at once, if it looks so; others use the port too. */
+static struct next fou(struct walk *w)
+{
+    const enum packet_evidence ip = packet_is_ip(w, 0);
+    const bool is_6 = ip == PACKET_WEAK_EVIDENCE && *packet_here(w) >> 4 == 6;
+    return ip == PACKET_STRONG_EVIDENCE || is_6 ? (struct next){packet_ip} : PACKET_STOP;
+}
+
 /* MPLS in UDP (RFC 7510), and in IP (RFC 4023). */
 static struct next mpls_in_udp(struct walk *w)
 {
@@ -328,7 +366,9 @@ struct next packet_etherip(struct walk *w)
     X(3544, teredo, false, true)                                                                                       \
     X(4341, lisp, true, true)                                                                                          \
     X(4754, gre_in_udp, true, false)                                                                                   \
-    X(6635, mpls_in_udp, true, false)
+    X(6635, mpls_in_udp, true, false)                                                                                  \
+    X(6080, gue, true, false)                                                                                          \
+    X(5555, fou, false, false)
 
 struct next packet_follow_port(unsigned from, unsigned to)
 {
