@@ -23,8 +23,8 @@
  *     counting the carries of 32-bit lanes   482 at 16 KiB (fastcsum)
  *     vectors for 65..128                    throughput 8.0 at 100 bytes instead of 9.2, but latency 22 instead of 15
  * and on AMD Zen 3 (gcc 12, 2026-12-01; ticks of 2.45 GHz):
- *     general registers for 129..256         throughput 20.0 at 192 and 256 bytes instead of 15.3, but latency 26.4
- *                                            instead of 31.4; 1..300 mixed 26.5 instead of 23.8
+ *     general registers for 129..256         throughput 20.0 at 192 and 256 bytes instead of 13.7, but latency 26.4
+ *                                            instead of 30.4; 1..300 mixed 26.5 instead of 23.8
  *     a jump table over lengths or vectors   best on AMD Zen 3 with one length; with mixed ones each mispredicted
  *                                            jump costs 20 to 27 ticks
  */
@@ -34,6 +34,7 @@
 
 #define TARGET "avx2,bmi2"
 #define VS_TARGET TARGET
+#define VS_CODE CKSUM_CODE(avx2)
 #define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
 #define VS_CHAINS 4
 #define VS_MASKED 0

@@ -21,6 +21,7 @@
 
 #define TARGET "avx512f,avx512bw,avx512dq,avx512vl,bmi2"
 #define VS_TARGET TARGET
+#define VS_CODE CKSUM_CODE(avx512)
 #define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
 #define VS_CHAINS 4
 #define VS_MASKED 1

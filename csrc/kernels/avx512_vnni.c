@@ -37,6 +37,7 @@
 
 #define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,bmi2"
 #define VS_TARGET TARGET
+#define VS_CODE CKSUM_CODE(avx512_vnni)
 #define VS_STEP(acc, v, ones) _mm512_dpwssd_epi32(acc, v, ones)
 #define VS_CHAINS 8
 #define VS_MASKED 1

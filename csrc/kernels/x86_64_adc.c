@@ -64,11 +64,11 @@ CKSUM_INLINE uint64_t add_group(uint64_t sum, uint64_t *halves, const unsigned c
     return sum;
 }
 
-/* sum + the whole groups at *at; leaves 1 to GROUP bytes. */
+/* sum + the whole groups at *at; leaves 65 to GROUP + 64 bytes. */
 CKSUM_INLINE uint64_t add_groups(uint64_t sum, const unsigned char **at, size_t *left)
 {
     const unsigned char *p = *at;
-    size_t groups = (*left - 1) / GROUP;
+    size_t groups = (*left - 65) / GROUP;
     *left -= groups * GROUP;
     while (groups > 0) {
         uint64_t halves = 0;
@@ -80,30 +80,6 @@ CKSUM_INLINE uint64_t add_groups(uint64_t sum, const unsigned char **at, size_t 
         groups -= block;
     }
     *at = p;
-    return sum;
-}
-
-/* sum + the last n <= 64 bytes of a buffer, at p, before which it has 8 bytes or more. */
-CKSUM_INLINE uint64_t add_last_64(uint64_t sum, const unsigned char *p, size_t n)
-{
-    const size_t whole = n - 1;
-    const unsigned char *const four = cksum_if_bit(whole, 32, p);
-    const unsigned char *const two = cksum_if_bit(whole, 16, p + (whole & 32));
-    const unsigned char *const one = cksum_if_bit(whole, 8, p + (whole & 48));
-    uint64_t last = cksum_last_word(p, n);
-    __asm__("addq (%[one]), %[last]\n\t"
-            "adcq (%[two]), %[last]\n\t"
-            "adcq 8(%[two]), %[last]\n\t"
-            "adcq $0, %[last]\n\t"
-            "addq (%[four]), %[sum]\n\t"
-            "adcq 8(%[four]), %[sum]\n\t"
-            "adcq 16(%[four]), %[sum]\n\t"
-            "adcq 24(%[four]), %[sum]\n\t"
-            "adcq %[last], %[sum]\n\t"
-            "adcq $0, %[sum]"
-            : [sum] "+r"(sum), [last] "+r"(last)
-            : CKSUM_BUFFER_INPUT, [four] "r"(four), [two] "r"(two), [one] "r"(one)
-            : "cc");
     return sum;
 }
 
@@ -127,20 +103,35 @@ CKSUM_INLINE uint64_t add_64(uint64_t sum, const unsigned char *p)
     return sum;
 }
 
-CKSUM_TARGET("bmi2") CKSUM_ALIGNED CKSUM_FUNCTION(x86_64_adc)(const void *buf, size_t len, uint32_t sum)
+/* sum + p[0..n) for n > 64: blocks of 64 bytes, and the last 65 to 128. */
+CKSUM_TARGET("bmi2") CKSUM_INLINE uint32_t sum_blocks(const unsigned char *p, size_t n, uint64_t sum)
 {
-    const unsigned char *p = buf;
-    if (cksum_sum_to_64(p, len, &sum)) {
-        return sum;
+    for (; n > 128; p += 64, n -= 64) {
+        sum = add_64(sum, p);
     }
-    uint64_t total = sum;
-    if (len >= SHORTEST_FOR_GROUPS) {
-        total = add_groups(total, &p, &len);
+    return cksum_sum_65_to_128(p, n, sum);
+}
+
+/* n >= SHORTEST_FOR_GROUPS. A function of its own: the registers that it saves are saved for these lengths alone. */
+CKSUM_TARGET("bmi2")
+CKSUM_CODE(x86_64_adc)
+CKSUM_ALIGNED static __attribute__((noinline)) uint32_t sum_groups(const unsigned char *p, size_t n, uint64_t sum)
+{
+    sum = add_groups(sum, &p, &n);
+    return sum_blocks(p, n, sum);
+}
+
+CKSUM_TARGET("bmi2") CKSUM_ALIGNED CKSUM_FUNCTION(x86_64_adc)(const void *buf, size_t len, uint32_t start)
+{
+    const uint64_t sum = start;
+    uint32_t result;
+    if (cksum_sum_to_64(buf, len, sum, &result)) {
+        return result;
     }
-    for (; len > 128; p += 64, len -= 64) {
-        total = add_64(total, p);
+    if (CKSUM_UNLIKELY(len < SHORTEST_FOR_GROUPS)) {
+        return sum_blocks(buf, len, sum);
     }
-    return len > 64 ? cksum_sum_65_to_128(p, len, total) : cksum_fold64(add_last_64(total, p, len));
+    return sum_groups(buf, len, sum);
 }
 
 static const size_t edges[] = {8, 32, 40, 64, 128, SHORTEST_FOR_GROUPS, 0};

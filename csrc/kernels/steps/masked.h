@@ -37,7 +37,7 @@ CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint64_t masked_first(size_t n)
 }
 
 /* sum + p[0..n) for 1 <= n <= 32: the last 1 to 8 bytes by a masked load, so that no length has a branch of its own. */
-CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint32_t masked_sum_to_32(const unsigned char *p, size_t n, uint32_t sum)
+CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint32_t masked_sum_to_32(const unsigned char *p, size_t n, uint64_t sum)
 {
     const size_t at = (n - 1) & 24;
     if (masked_reaches_next_page(p, 24 + 16)) {
@@ -47,16 +47,21 @@ CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE uint32_t masked_sum_to_32(const unsigne
     return cksum_sum_1_to_32(p, n, (uint64_t)_mm_cvtsi128_si64(last), sum);
 }
 
-/* Whether 1 <= n <= 64; if so, p[0..n) is added to *sum. As cksum_sum_to_64, but for a test of an empty buffer. */
-CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE bool masked_sum_to_64(const unsigned char *p, size_t n, uint32_t *sum)
+/* Whether 1 <= n <= 64; if so, *result becomes sum + p[0..n). As cksum_sum_to_64, but for a test of an empty buffer. */
+CKSUM_TARGET(MASKED_TARGET)
+CKSUM_INLINE bool masked_sum_to_64(const unsigned char *p, size_t n, uint64_t sum, uint32_t *result)
 {
-    const size_t last = n - 1; /* of an empty buffer: larger than any length */
-    if (last < 32) {
-        *sum = masked_sum_to_32(p, n, *sum);
+    if (CKSUM_UNLIKELY(n == 40)) {
+        *result = cksum_sum_40(p, sum);
         return true;
     }
-    if (last < 64) {
-        *sum = cksum_sum_33_to_64(p, n, *sum);
+    const size_t last = n - 1; /* of an empty buffer: larger than any length */
+    if (CKSUM_UNLIKELY(last < 32)) {
+        *result = masked_sum_to_32(p, n, sum);
+        return true;
+    }
+    if (CKSUM_UNLIKELY(last < 64)) {
+        *result = cksum_sum_33_to_64(p, n, sum);
         return true;
     }
     return false;

@@ -4,6 +4,7 @@
  * A kernel's file defines what it wants and includes xmm.h, ymm.h or zmm.h, which add what their vectors can do and
  * include this. All of these macros are undefined again at the end of this file. What a kernel states:
  *     VS_TARGET              the target attribute's string
+ *     VS_CODE                CKSUM_CODE of its name: where its code lies
  *     VS_STEP(acc, v, ones)  each 32-bit lane of acc plus the two signed words of v in it: VS_MULTIPLY_ADD of the
  *                            width's header, or a dot product
  *     VS_CHAINS              4 or 8 accumulators: as many as a step's latency takes to hide
@@ -108,7 +109,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_keep_first(VS_VECTOR v, size_t
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_tail(const unsigned char *p, size_t n, uint64_t *sum)
 {
     const size_t odd = n & 1;
-    *sum += cksum_odd_byte(*cksum_if_bit(n, 1, p + n - 1));
+    *sum += cksum_odd_byte(p[n - 1]) * odd;
     return vs_keep_last(VS_LOAD(p + n - odd - VS_WIDTH), (n - 1) % VS_WIDTH + 1 - odd);
 }
 
@@ -146,12 +147,12 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_2(const unsigned char *p
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_4(const unsigned char *p, size_t n, uint64_t sum)
 {
     const struct vs_words words = vs_words();
-    const size_t full = (n - 1) / VS_WIDTH; /* 2 or 3 */
-    const unsigned char *const one = cksum_if_bit(full, 1, p + 2 * VS_WIDTH);
+    const size_t whole = n - 1;
+    const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + 2 * VS_WIDTH);
     const VS_VECTOR a = vs_add_at(VS_CONSTANT(bias4), p, words);
     const VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
     const VS_VECTOR c = vs_add_at(VS_ZERO(), one, words);
-    const VS_VECTOR d = vs_add(VS_ZERO(), vs_last(p, n, full * VS_WIDTH, &sum), words);
+    const VS_VECTOR d = vs_add(VS_ZERO(), vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -159,9 +160,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_4(const unsigned char *p
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_8(const unsigned char *p, size_t n, uint64_t sum)
 {
     const struct vs_words words = vs_words();
-    const size_t full = (n - 1) / VS_WIDTH; /* 4 to 7 */
-    const unsigned char *const two = cksum_if_bit(full, 2, p + 4 * VS_WIDTH);
-    const unsigned char *const one = cksum_if_bit(full, 1, p + (full & 6) * VS_WIDTH);
+    const size_t whole = n - 1;
+    const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + 4 * VS_WIDTH);
+    const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 6 * VS_WIDTH));
     VS_VECTOR a = vs_add_at(VS_CONSTANT(bias8), p, words);
     VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
     VS_VECTOR c = vs_add_at(VS_ZERO(), p + 2 * VS_WIDTH, words);
@@ -169,7 +170,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_8(const unsigned char *p
     a = vs_add_at(a, two, words);
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
-    d = vs_add(d, vs_last(p, n, full * VS_WIDTH, &sum), words);
+    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -177,9 +178,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_8(const unsigned char *p
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *p, size_t n, uint64_t sum)
 {
     const struct vs_words words = vs_words();
-    const size_t full = (n - 1) / VS_WIDTH; /* 8 to 15 */
-    const unsigned char *const two = cksum_if_bit(full, 2, p + (full & 12) * VS_WIDTH);
-    const unsigned char *const one = cksum_if_bit(full, 1, p + (full & 14) * VS_WIDTH);
+    const size_t whole = n - 1;
+    const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + (whole & 12 * VS_WIDTH));
+    const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 14 * VS_WIDTH));
     VS_VECTOR a = vs_add_at(VS_CONSTANT(bias16), p, words);
     VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
     VS_VECTOR c = vs_add_at(VS_ZERO(), p + 2 * VS_WIDTH, words);
@@ -188,7 +189,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     b = vs_add_at(b, p + 5 * VS_WIDTH, words);
     c = vs_add_at(c, p + 6 * VS_WIDTH, words);
     d = vs_add_at(d, p + 7 * VS_WIDTH, words);
-    if (full & 4) {
+    if (whole & 4 * VS_WIDTH) {
         a = vs_add_at(a, p + 8 * VS_WIDTH, words);
         b = vs_add_at(b, p + 9 * VS_WIDTH, words);
         c = vs_add_at(c, p + 10 * VS_WIDTH, words);
@@ -199,7 +200,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     a = vs_add_at(a, two, words);
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
-    d = vs_add(d, vs_last(p, n, full * VS_WIDTH, &sum), words);
+    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -290,43 +291,26 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_streams(const unsigned 
 }
 
 /*
- * n > 8 * VS_WIDTH. From VS_ALIGN_FROM on, the vectors are loaded from their own boundaries: a vector across two cache
- * lines takes two loads. An odd first byte is summed by itself, and all else, which is then off by one byte, is rotated
- * back at the end (a shift would lose bits: the 64-bit sum modulo 2^64 - 1, a multiple of 0xffff, is what counts).
+ * The last n >= 1 bytes of a buffer, at p, before which it has VS_WIDTH bytes or more; n < VS_LONGEST_TOTAL, or as much
+ * as a bulk leaves. Eight vectors a round, then as many of which some may be zeros. first: what an accumulator begins
+ * with; *inner: to which a last odd byte is added.
  */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p, size_t n, uint64_t sum)
+CKSUM_TARGET(VS_TARGET)
+CKSUM_INLINE uint64_t vs_rounds(const unsigned char *p, size_t n, VS_VECTOR first, uint64_t *inner)
 {
     const struct vs_words words = vs_words();
-    VS_VECTOR aligned_head = VS_ZERO();
-    uint64_t inner = 0;
-    unsigned rotation = 0;
-
-    if (n >= VS_ALIGN_FROM && (uintptr_t)p % VS_WIDTH != 0) {
-        const size_t odd = (uintptr_t)p & 1;
-        sum += cksum_odd_byte(*cksum_if_bit(odd, 1, p));
-        p += odd;
-        n -= odd;
-        rotation = 8 * (unsigned)odd;
-        const size_t head = -(uintptr_t)p % VS_WIDTH;
-        aligned_head = vs_add(VS_BIAS(1), vs_keep_first(VS_LOAD(p), head), words);
-        p += head;
-        n -= head;
-    }
-    if (CKSUM_UNLIKELY(n >= VS_BULK_FROM)) {
-        inner = n >= VS_STREAMS_FROM ? vs_bulk_of_streams(&p, &n) : VS_BULK(&p, &n);
-    }
     const size_t blocks = (n - 1) / (8 * VS_WIDTH);
     struct vs_chains chains = vs_chains_for(8 * blocks + 8);
-    chains.of[1] = aligned_head;
+    chains.of[1] = first;
     for (size_t i = blocks; i > 0; i--, p += 8 * VS_WIDTH) {
         vs_chain_8(&chains, p, words);
     }
     vs_pin(&chains); /* here, or gcc copies them in each round for vs_last's path that is not taken */
     n -= blocks * 8 * VS_WIDTH;
-    const size_t full = (n - 1) / VS_WIDTH; /* 0 to 7 */
-    const unsigned char *const four = cksum_if_bit(full, 4, p);
-    const unsigned char *const two = cksum_if_bit(full, 2, p + (full & 4) * VS_WIDTH);
-    const unsigned char *const one = cksum_if_bit(full, 1, p + (full & 6) * VS_WIDTH);
+    const size_t whole = n - 1;
+    const unsigned char *const four = cksum_if_bit(whole, 4 * VS_WIDTH, p);
+    const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + (whole & 4 * VS_WIDTH));
+    const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 6 * VS_WIDTH));
     vs_chain(&chains, 0, four, words);
     vs_chain(&chains, 1, four + VS_WIDTH, words);
     vs_chain(&chains, 2, four + 2 * VS_WIDTH, words);
@@ -334,47 +318,93 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_long(const unsigned char *p
     vs_chain(&chains, 4, two, words);
     vs_chain(&chains, 5, two + VS_WIDTH, words);
     vs_chain(&chains, 6, one, words);
-    chains.of[7 % VS_CHAINS] = vs_add(chains.of[7 % VS_CHAINS], vs_last(p, n, full * VS_WIDTH, &inner), words);
-    inner = cksum_add64(inner, vs_total32(vs_sum_of(&chains), 0));
+    chains.of[7 % VS_CHAINS] = vs_add(chains.of[7 % VS_CHAINS], vs_last(p, n, whole & -(size_t)VS_WIDTH, inner), words);
+    return vs_total32(vs_sum_of(&chains), 0);
+}
+
+/* 8 * VS_WIDTH < n < VS_ALIGN_FROM. */
+CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_unaligned(const unsigned char *p, size_t n, uint64_t sum)
+{
+    const uint64_t vectors = vs_rounds(p, n, VS_ZERO(), &sum);
+    return cksum_fold64(sum + vectors);
+}
+
+/*
+ * n >= VS_ALIGN_FROM: the vectors are loaded from their own boundaries: one across two cache lines takes two loads. An
+ * odd first byte is summed by itself, and all else, which is then off by one byte, is rotated back at the end (a
+ * shift would lose bits: the 64-bit sum modulo 2^64 - 1, a multiple of 0xffff, is what counts).
+ *
+ * A function of its own, that the kernel jumps to: the registers that it saves would be saved for shorter buffers too.
+ */
+CKSUM_TARGET(VS_TARGET)
+VS_CODE CKSUM_ALIGNED static __attribute__((noinline)) uint32_t vs_sum_aligned(const unsigned char *p, size_t n,
+                                                                               uint64_t sum)
+{
+    VS_VECTOR aligned_head = VS_ZERO();
+    uint64_t inner = 0;
+    unsigned rotation = 0;
+
+    if ((uintptr_t)p % VS_WIDTH != 0) {
+        const size_t odd = (uintptr_t)p & 1;
+        sum += cksum_odd_byte(*p) * odd;
+        p += odd;
+        n -= odd;
+        rotation = 8 * (unsigned)odd;
+        const size_t head = -(uintptr_t)p % VS_WIDTH;
+        aligned_head = vs_add(VS_BIAS(1), vs_keep_first(VS_LOAD(p), head), vs_words());
+        p += head;
+        n -= head;
+    }
+    if (CKSUM_UNLIKELY(n >= VS_BULK_FROM)) {
+        inner = n >= VS_STREAMS_FROM ? vs_bulk_of_streams(&p, &n) : VS_BULK(&p, &n);
+    }
+    const uint64_t vectors = vs_rounds(p, n, aligned_head, &inner);
+    inner = cksum_add64(inner, vectors);
     return cksum_fold64(cksum_add64(inner << rotation | inner >> (-rotation & 63), sum));
 }
 
 /*
  * The whole kernel. The classes of lengths, in the order of their tests: each costs longer buffers a little, and mixed
- * lengths a mispredicted branch; within a class nothing depends on the length. None is called likely: a longer buffer
- * would take one branch for each of those before it, a core cycle each (AMD Zen 3 and Zen 5, gcc 12, 2026-12-01: avx2
- * 16.8 -> 15.3 ticks at 192 bytes, 20.0 -> 17.6 at 384, 33.0 -> 29.3 at 576, imix 27.9 -> 26.0, all on Zen 3).
+ * lengths a mispredicted branch; within a class nothing depends on the length. Each is called unlikely, so that the
+ * tests stand in a row and one jump is taken, whichever compiler; what saves registers is a function of its own. Before
+ * and after on AMD Zen 3 (avx2, gcc 12, 2026-12-01): 15.4 and 13.7 ticks at 192 and 256 bytes, 18.7 and 16.2 at 384,
+ * 29.0 and 25.1 at 576, 46.6 and 43.0 at 1500; latency 32.0 and 30.4 at 192, 46.7 and 42.8 at 576.
  */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum(const unsigned char *p, size_t n, uint32_t sum)
+CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum(const unsigned char *p, size_t n, uint32_t start)
 {
+    const uint64_t sum = start; /* widened once, or gcc keeps both */
+    uint32_t result;
 #if VS_MASKED
-    if (masked_sum_to_64(p, n, &sum)) {
-        return sum;
+    if (masked_sum_to_64(p, n, sum, &result)) {
+        return result;
     }
 #else
-    if (cksum_sum_to_64(p, n, &sum)) {
-        return sum;
+    if (cksum_sum_to_64(p, n, sum, &result)) {
+        return result;
     }
 #endif
-    if (VS_GENERAL_TO == 128 && n <= 128) {
+    if (VS_GENERAL_TO == 128 && CKSUM_UNLIKELY(n <= 128)) {
         return cksum_sum_65_to_128(p, n, sum);
     }
-    if (VS_GENERAL_TO < 2 * VS_WIDTH && n - 1 < 2 * VS_WIDTH) { /* an empty buffer is none of these */
+    if (VS_GENERAL_TO < 2 * VS_WIDTH && CKSUM_UNLIKELY(n - 1 < 2 * VS_WIDTH)) { /* an empty buffer is none of these */
         return vs_sum_to_2(p, n, sum);
     }
-    if (VS_MASKED && n == 0) {
-        return sum;
+    if (VS_MASKED && CKSUM_UNLIKELY(n == 0)) {
+        return start;
     }
-    if (VS_GENERAL_TO < 4 * VS_WIDTH && n <= 4 * VS_WIDTH) {
+    if (VS_GENERAL_TO < 4 * VS_WIDTH && CKSUM_UNLIKELY(n <= 4 * VS_WIDTH)) {
         return vs_sum_to_4(p, n, sum);
     }
-    if (n <= 8 * VS_WIDTH) {
+    if (CKSUM_UNLIKELY(n <= 8 * VS_WIDTH)) {
         return vs_sum_to_8(p, n, sum);
     }
-    if (n <= 16 * VS_WIDTH) {
+    if (CKSUM_UNLIKELY(n <= 16 * VS_WIDTH)) {
         return vs_sum_to_16(p, n, sum);
     }
-    return vs_sum_long(p, n, sum);
+    if (VS_ALIGN_FROM > 16 * VS_WIDTH + 1 && CKSUM_UNLIKELY(n < VS_ALIGN_FROM)) {
+        return vs_sum_unaligned(p, n, sum);
+    }
+    return vs_sum_aligned(p, n, sum);
 }
 
 /* The lengths at which the kernel changes its way, or flushes its lanes, for its descriptor. */
@@ -396,6 +426,7 @@ static const size_t vs_edges[] = {8,
                                   0};
 
 #undef VS_TARGET
+#undef VS_CODE
 #undef VS_STEP
 #undef VS_CHAINS
 #undef VS_MASKED
