@@ -51,12 +51,14 @@ static int32_t expected(cksum_fn *fn, const unsigned char *packet, const struct 
     return packet_expected(fn, packet, check);
 }
 
-static void put_row(cksum_fn *fn, const struct packet_judged *judged, size_t i, const unsigned char *packet,
-                    uint32_t captured, const struct packet_check *check, struct packet_columns *to)
+/* Writes one row. `to` is a copy of the caller's, so that a store into a column of bytes can't change the pointers. */
+CKSUM_INLINE void put_row(cksum_fn *fn, const struct packet_judged *judged, size_t i, const unsigned char *packet,
+                          uint32_t captured, const struct packet_check *check, const struct packet_columns *to,
+                          size_t row)
 {
-    const size_t row = to->n++;
     const bool ports = has_ports(check, captured);
     const unsigned char *start = packet + check->start;
+    const int32_t found = check->has_field ? packet_found(packet, check) : NONE;
     to->packet[row] = judged->first_packet + (int64_t)i;
     to->frame[row] = judged->frames[i];
     to->time[row] = judged->times[i];
@@ -69,8 +71,8 @@ static void put_row(cksum_fn *fn, const struct packet_judged *judged, size_t i, 
     put_address(to->dst + 16 * row, packet + check->ip, check->ip_version, false);
     to->src_port[row] = ports ? start[0] << 8 | start[1] : NONE;
     to->dst_port[row] = ports ? start[2] << 8 | start[3] : NONE;
-    to->found[row] = check->has_field ? packet_found(packet, check) : NONE;
-    to->expected[row] = expected(fn, packet, check, to->found[row]);
+    to->found[row] = found;
+    to->expected[row] = expected(fn, packet, check, found);
     to->offset[row] = check->has_field ? (int32_t)check->field : NONE;
 }
 
@@ -128,17 +130,20 @@ static enum packet_fill_end put_packet(cksum_fn *fn, struct packet_judged *judge
     if (find_again(fn, batch, i, packet, length, codes, n, checks) != n) {
         return PACKET_COLUMNS_CHANGED;
     }
+    const struct packet_columns to = *columns;
+    size_t row = to.n;
     for (unsigned at = 0; at < n; at++) {
         if (packet_code(&checks[at]) != codes[at]) {
             return PACKET_COLUMNS_CHANGED;
         }
         if (judged->wanted[codes[at]]) {
-            if (columns->n == columns->room) {
+            if (row == to.room) {
                 return PACKET_COLUMNS_NO_ROOM;
             }
-            put_row(fn, judged, i, packet, length, &checks[at], columns);
+            put_row(fn, judged, i, packet, length, &checks[at], &to, row++);
         }
     }
+    columns->n = row;
     return PACKET_COLUMNS_WHOLE;
 }
 
@@ -199,8 +204,10 @@ static size_t hash_address(const unsigned char *address, uint8_t version)
     uint64_t halves[2];
     memcpy(halves, address, sizeof halves);
     uint64_t hash = (halves[0] ^ version) * 0x9e3779b97f4a7c15u ^ halves[1];
-    hash *=
-        0xc2b2ae3d27d4eb4fu; /* odd constants with well-mixed bits; the high half of a product depends on all of it */
+    /* The last bytes of an address are the ones that differ, and stand highest: a product alone would leave them there,
+     * where no slot depends on them. Odd constants with well-mixed bits. */
+    hash ^= hash >> 32;
+    hash *= 0xc2b2ae3d27d4eb4fu;
     return (size_t)(hash >> 32 ^ hash);
 }
 
