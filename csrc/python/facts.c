@@ -66,20 +66,18 @@ PyObject *core_decode_cpuid(PyObject *Py_UNUSED(module), PyObject *registers)
         PyErr_Format(PyExc_TypeError, "registers must be a dict, not '%.200s'", Py_TYPE(registers)->tp_name);
         return NULL;
     }
-    PyObject *empty = PyTuple_New(0);
-    if (empty == NULL) {
-        return NULL;
+    PyObject *empty = PyTuple_New(0), *result = NULL;
+    PyObject *copy = empty == NULL ? NULL : PyDict_Copy(registers); /* which __index__ can't change */
+    if (copy != NULL &&
+        PyArg_ParseTupleAndKeywords(empty, copy, "IsIIIIIIK:decode_cpuid", names, &c.max_leaf, &vendor, &c.leaf1_eax,
+                                    &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx, &c.leaf7_ecx, &c.leaf7_1_eax, &xcr0)) {
+        strncpy(c.vendor, vendor, sizeof c.vendor - 1);
+        c.xcr0 = xcr0;
+        result = decoded(&c);
     }
-    const int parsed = PyArg_ParseTupleAndKeywords(empty, registers, "IsIIIIIIK:decode_cpuid", names, &c.max_leaf,
-                                                   &vendor, &c.leaf1_eax, &c.leaf1_ecx, &c.leaf1_edx, &c.leaf7_ebx,
-                                                   &c.leaf7_ecx, &c.leaf7_1_eax, &xcr0);
-    Py_DECREF(empty);
-    if (!parsed) {
-        return NULL;
-    }
-    strncpy(c.vendor, vendor, sizeof c.vendor - 1);
-    c.xcr0 = xcr0;
-    return decoded(&c);
+    Py_XDECREF(copy);
+    Py_XDECREF(empty);
+    return result;
 }
 
 /* ---- what a sample of the bench is ---- */

@@ -143,11 +143,12 @@ static PyObject *name_at(PyObject *names, unsigned i)
     return Py_NewRef(PyTuple_GET_ITEM(names, (Py_ssize_t)i));
 }
 
-/* A check as the type of verdicts, whose fields these are in order. NULL with an exception set. */
+/* A check as the type of verdicts, or a tuple while none is known, of these fields. NULL with an exception set. */
 static PyObject *verdict(const struct core_state *state, const struct packet *packet, const struct packet_check *check)
 {
     enum { LAYER, STATUS, FOUND, EXPECTED, OFFSET, REASON, FIELDS };
-    PyObject *tuple = state->verdict_type->tp_alloc(state->verdict_type, FIELDS);
+    PyTypeObject *type = state->verdict_type;
+    PyObject *tuple = type == NULL ? PyTuple_New(FIELDS) : type->tp_alloc(type, FIELDS);
     if (tuple == NULL) {
         return NULL;
     }
