@@ -1,88 +1,68 @@
 /* sums.c: raw_cksum, checksum and verify: one way through the arguments, and what each makes of the sum. */
 #include "python/fast.h"
 
-/* What a call says beside the buffer; NULL: not given. */
+/* What a call says by name; NULL: not given. */
 struct options {
-    PyObject *initial;
     PyObject *offset;
     PyObject *length;
     PyObject *kernel;
 };
 
-/* Where the value of this keyword belongs, or NULL with TypeError set. */
-static PyObject **place_of(const struct core_state *state, const char *function, bool takes_kernel, PyObject *name,
-                           struct options *options)
+/* Keeps the value of a keyword whose name is not one of the interned ones. 0, or -1 with TypeError set. */
+static __attribute__((noinline)) int take_equal_name(const struct core_state *state, const char *function,
+                                                     bool takes_kernel, PyObject *name, PyObject *value,
+                                                     struct options *options)
 {
-    if (name == state->name_offset) { /* interned, as the names in a program's text are */
-        return &options->offset;
-    }
-    if (name == state->name_length) {
-        return &options->length;
-    }
-    if (takes_kernel && name == state->name_kernel) {
-        return &options->kernel;
-    }
     if (PyUnicode_Compare(name, state->name_offset) == 0) {
-        return &options->offset;
-    }
-    if (PyUnicode_Compare(name, state->name_length) == 0) {
-        return &options->length;
-    }
-    if (takes_kernel && PyUnicode_Compare(name, state->name_kernel) == 0) {
-        return &options->kernel;
-    }
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %s", function, name,
-                 takes_kernel ? "offset, length and kernel" : "offset and length");
-    return NULL;
-}
-
-/* Sorts the arguments behind buf. 0, or -1 with TypeError set. */
-static int take_options(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
-                        Py_ssize_t nargs, PyObject *names, struct options *options)
-{
-    if (nargs < 1 || nargs > 2) {
-        PyErr_Format(PyExc_TypeError, "%s() takes 1 or 2 positional arguments, buf and initial; %zd were given",
-                     function, nargs);
+        options->offset = value;
+    } else if (PyUnicode_Compare(name, state->name_length) == 0) {
+        options->length = value;
+    } else if (takes_kernel && PyUnicode_Compare(name, state->name_kernel) == 0) {
+        options->kernel = value;
+    } else {
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %s", function, name,
+                     takes_kernel ? "offset, length and kernel" : "offset and length");
         return -1;
     }
-    options->initial = nargs == 2 ? args[1] : NULL;
-    if (names != NULL) {
-        const struct core_state *state = PyModule_GetState(module);
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
-            PyObject **place = place_of(state, function, takes_kernel, PyTuple_GET_ITEM(names, i), options);
-            if (place == NULL) {
-                return -1;
-            }
-            *place = args[nargs + i];
+    return 0;
+}
+
+/* Sorts the keywords. 0, or -1 with TypeError set. */
+CKSUM_INLINE int take_options(const struct core_state *state, const char *function, bool takes_kernel, PyObject *names,
+                              PyObject *const *values, struct options *options)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (name == state->name_offset) { /* interned, as the names in a program's text are */
+            options->offset = values[i];
+        } else if (name == state->name_length) {
+            options->length = values[i];
+        } else if (takes_kernel && name == state->name_kernel) {
+            options->kernel = values[i];
+        } else if (take_equal_name(state, function, takes_kernel, name, values[i], options) < 0) {
+            return -1;
         }
     }
     return 0;
 }
 
-/* The sum that the options ask for of buf[0..size). 0, or -1 with an exception set. */
-static int sum_span(PyObject *module, const unsigned char *buf, size_t size, const struct options *options,
-                    uint16_t *sum)
+/* The sum by a kernel that is asked for. 0, or -1 with an exception set. */
+CKSUM_INLINE int sum_by(PyObject *module, PyObject *kernel_object, const unsigned char *buf, size_t length,
+                        uint32_t initial, uint16_t *sum)
 {
     PyObject *keep = NULL;
-    size_t initial = 0, offset, length;
-    if ((options->initial != NULL && !core_quick_size(options->initial, 0xffff, &initial) &&
-         core_get_size(options->initial, "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) ||
-        core_get_span(options->offset, options->length, size, &offset, &length) < 0) {
-        return -1;
-    }
-    const struct cksum_kernel *kernel =
-        options->kernel == NULL ? core_quick_kernel(module) : core_choose_kernel(module, options->kernel, &keep);
+    const struct cksum_kernel *kernel = core_choose_kernel(module, kernel_object, &keep);
     int result = -1;
     if (kernel != NULL && (CKSUM_LIKELY(length >= kernel->min_len) || core_check_length(kernel, length) == 0)) {
+        *sum = core_sum_bytes(kernel, buf, length, initial);
         result = 0;
-        *sum = core_sum_bytes(kernel, buf + offset, length, (uint32_t)initial);
     }
     Py_XDECREF(keep);
     return result;
 }
 
 /* The sum of a whole buffer, without options. 0, or -1 with an exception set. */
-static __attribute__((noinline)) int sum_buffer(PyObject *module, PyObject *object, uint16_t *sum)
+static __attribute__((noinline)) int sum_buffer(PyObject *module, PyObject *object, uint32_t initial, uint16_t *sum)
 {
     struct core_bytes bytes;
     const struct cksum_kernel *kernel = core_quick_kernel(module);
@@ -93,14 +73,14 @@ static __attribute__((noinline)) int sum_buffer(PyObject *module, PyObject *obje
     if (PyByteArray_CheckExact(object) && PyByteArray_GET_SIZE(object) < CORE_GIL_RELEASE_BYTES) {
         /* Not exported: with the GIL held, nobody can resize it meanwhile. */
         *sum = core_sum_bytes(kernel, (const unsigned char *)PyByteArray_AS_STRING(object),
-                              (size_t)PyByteArray_GET_SIZE(object), 0);
+                              (size_t)PyByteArray_GET_SIZE(object), initial);
         return 0;
     }
 #endif
     if (core_take_bytes(object, &bytes) < 0) {
         return -1;
     }
-    *sum = core_sum_bytes(kernel, bytes.buf, bytes.size, 0);
+    *sum = core_sum_bytes(kernel, bytes.buf, bytes.size, initial);
     core_release_bytes(&bytes);
     return 0;
 }
@@ -110,15 +90,35 @@ static __attribute__((noinline)) int sum_arguments(PyObject *module, const char 
                                                    PyObject *const *args, Py_ssize_t nargs, PyObject *names,
                                                    uint16_t *sum)
 {
+    const struct core_state *state = PyModule_GetState(module);
     struct options options = {0};
     struct core_bytes bytes;
-    if (take_options(module, function, takes_kernel, args, nargs, names, &options) < 0) {
+    size_t initial = 0, offset, length;
+    int result = -1;
+    if (nargs < 1 || nargs > 2) {
+        PyErr_Format(PyExc_TypeError, "%s() takes 1 or 2 positional arguments, buf and initial; %zd were given",
+                     function, nargs);
         return -1;
     }
-    if (core_take_bytes(args[0], &bytes) < 0) {
+    if ((names != NULL && take_options(state, function, takes_kernel, names, args + nargs, &options) < 0) ||
+        core_take_bytes(args[0], &bytes) < 0) {
         return -1;
     }
-    const int result = sum_span(module, bytes.buf, bytes.size, &options, sum);
+    if ((nargs == 2 && !core_quick_size(args[1], 0xffff, &initial) &&
+         core_get_size(args[1], "initial", 0xffff, "a raw 16-bit sum", &initial) < 0) ||
+        core_get_span(options.offset, options.length, bytes.size, &offset, &length) < 0) {
+        goto done;
+    }
+    if (options.kernel != NULL) {
+        result = sum_by(module, options.kernel, bytes.buf + offset, length, (uint32_t)initial, sum);
+        goto done;
+    }
+    const struct cksum_kernel *kernel = core_quick_kernel(module);
+    if (kernel != NULL) {
+        *sum = core_sum_bytes(kernel, bytes.buf + offset, length, (uint32_t)initial);
+        result = 0;
+    }
+done:
     core_release_bytes(&bytes);
     return result;
 }
@@ -127,17 +127,19 @@ static __attribute__((noinline)) int sum_arguments(PyObject *module, const char 
 CKSUM_INLINE int sum_call(PyObject *module, const char *function, bool takes_kernel, PyObject *const *args,
                           Py_ssize_t nargs, PyObject *names, uint16_t *sum)
 {
-    if (CKSUM_LIKELY(nargs == 1 && names == NULL && PyBytes_CheckExact(args[0]))) {
+    Py_ssize_t initial = 0;
+    if (CKSUM_LIKELY(names == NULL && (nargs == 1 || (nargs == 2 && core_one_digit(args[1], &initial) && initial >= 0 &&
+                                                      initial <= 0xffff)))) {
+        if (CKSUM_UNLIKELY(!PyBytes_CheckExact(args[0]))) {
+            return sum_buffer(module, args[0], (uint32_t)initial, sum);
+        }
         const struct cksum_kernel *kernel = core_quick_kernel(module);
         if (CKSUM_UNLIKELY(kernel == NULL)) {
             return -1;
         }
         *sum = core_sum_bytes(kernel, (const unsigned char *)PyBytes_AS_STRING(args[0]),
-                              (size_t)PyBytes_GET_SIZE(args[0]), 0);
+                              (size_t)PyBytes_GET_SIZE(args[0]), (uint32_t)initial);
         return 0;
-    }
-    if (nargs == 1 && names == NULL) {
-        return sum_buffer(module, args[0], sum);
     }
     return sum_arguments(module, function, takes_kernel, args, nargs, names, sum);
 }
