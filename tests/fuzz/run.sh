@@ -3,7 +3,7 @@
 #
 #     tests/fuzz/run.sh TARGET|all SECONDS
 #
-# TARGET  packets, captures, spans, kernels or updates: a file of this folder
+# TARGET  packets, captures, mending, spans, kernels or updates: a file of this folder
 # CC      a clang with libFuzzer (default: clang-19);  PYTHON  one with fastcksum, which makes the seeds (default: python3)
 # JOBS    targets side by side (default: the number of CPUs)
 #

@@ -49,6 +49,12 @@ def captures() -> list[bytes]:
     return [bytes([place, 5]) + data for data in files for place in (6, 9, 10)]
 
 
+def mending() -> list[bytes]:
+    """Every capture, with each set of verdicts to be mended that is asked for, all rows or some."""
+    files = [path.read_bytes() for path in CAPTURES]
+    return [bytes([asked, wanted]) + data for data in files for asked, wanted in ((6, 31), (2, 22), (15, 1))]
+
+
 def main() -> None:
     """Writes the seeds of each target that has any."""
     folder = Path(sys.argv[1])
@@ -56,6 +62,7 @@ def main() -> None:
     assert len(frames) > 100, "the parser's list of link types, or the captures, have another form now"
     write(folder / "packets", frames)
     write(folder / "captures", captures())
+    write(folder / "mending", mending())
     plain = [frame[3:] for frame in frames[::10]]
     write(folder / "kernels", [bytes(6) + data for data in plain])
     write(folder / "updates", [b"\x03\x07\x05\x02\x00\x09\x04" + data for data in plain])
