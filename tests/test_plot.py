@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import io
 import math
 import re
 import struct
@@ -238,6 +239,48 @@ def picture(request: pytest.FixtureRequest) -> tuple[str, Figure]:
     """Each picture, by the name of its function."""
     name: str = request.param
     return name, PICTURES[name]()
+
+
+def disturbed(sweep: Sweep, kernels: Sequence[str]) -> Sweep:
+    """The sweep with every visit to these kernels flagged, as a busy machine leaves it."""
+    samples = sweep.samples.copy()
+    samples["flags"][np.isin(samples["kernel"], kernels)] = 1
+    return dataclasses.replace(sweep, samples=samples)
+
+
+def traced_in_vain(kernels: Sequence[str]) -> Trace:
+    """A trace with no undisturbed visit to these kernels."""
+    nan = float("nan")
+    rows = [
+        TraceRow(row.kernel, nan, nan, nan, "clean") if row.kernel in kernels else row
+        for row in traced().rows
+    ]
+    without = nan if set(KERNELS) == set(kernels) else 10.0
+    return dataclasses.replace(traced(), rows=tuple(rows), without_sum=without)
+
+
+LOSSY: dict[str, Callable[[Sequence[str]], Figure]] = {
+    "cycles_per_byte": lambda lost: plot.cycles_per_byte(disturbed(made_up(), lost)),
+    "ticks_per_call": lambda lost: plot.ticks_per_call(disturbed(made_up(), lost)),
+    "offset_map": lambda lost: plot.offset_map(disturbed(made_up(offsets=range(64)), lost)),
+    "placement_strip": lambda lost: plot.placement_strip(disturbed(placed(), lost)),
+    "cache_staircase": lambda lost: plot.cache_staircase(
+        [disturbed(each, lost) for each in steps("hot", "l2")], size=1500
+    ),
+    "published_and_measured": lambda lost: plot.published_and_measured(
+        theirs("dpdk"), disturbed(made_up(), lost), KERNELS
+    ),
+    "cost_breakdown": lambda lost: plot.cost_breakdown(traced_in_vain(lost)),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("lost", [("before",), KERNELS])
+@pytest.mark.parametrize("name", LOSSY)
+def test_a_busy_machine_spoils_no_picture(name: str, lost: Sequence[str]) -> None:
+    figure = LOSSY[name](lost)
+    figure.savefig(io.BytesIO(), format="png")
+    assert "nan" not in texts(figure)
 
 
 def test_every_public_function_of_plot_is_here() -> None:
@@ -483,6 +526,13 @@ def test_a_map_leaves_a_gap_before_offsets_far_away() -> None:
     panel = mapped({0: 100.0, 1: 100.0, 4090: 100.0}).axes[0]
     assert len([mesh for mesh in panel.collections if isinstance(mesh, QuadMesh)]) == 2
     assert [label.get_text() for label in panel.get_xticklabels()] == ["0", "4,090"]
+
+
+def test_the_labels_of_a_map_stand_apart() -> None:
+    figure = mapped(dict.fromkeys([*range(64), 4032, 4064, 4080, 4088, 4092, 4095], 100.0))
+    words = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert words == ["0", "8", "16", "24", "32", "40", "48", "56", "4,032\nto 4,095"]
+    assert_on_the_page(figure)
 
 
 def test_a_strip_has_a_dot_for_each_placement() -> None:

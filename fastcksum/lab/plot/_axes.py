@@ -81,8 +81,15 @@ def _sparse(sizes: Sequence[float], share: float) -> list[float]:
     return kept
 
 
+def anything_drawn(axes: Axes) -> bool:
+    """Whether a value could be drawn: on a busy machine there may be none."""
+    return bool(np.isfinite(axes.dataLim.minposy))
+
+
 def log_axis(axes: Axes) -> None:
     """A log scale for what has been drawn, with labels enough on a short one too."""
+    if not anything_drawn(axes):
+        return
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     label_log(axes.yaxis, high / low)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastcksum.lab._machine.facts import tick_name
 
-from ._axes import at_least_one, chosen_kernels, fixed_sizes, label_log, log_axis
+from ._axes import anything_drawn, at_least_one, chosen_kernels, fixed_sizes, label_log, log_axis
 from ._style import alignment_words, caption, head, host_line, listed, picture, styles
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def cache_staircase(
         axes.set_xlim(-0.5, len(steps) - 0.5)
         log_axis(axes)
         axes.set_ylabel(f"{tick_name(host.unit)} per byte")
-        _gigabytes_axis(axes, host)
+        if anything_drawn(axes):
+            _gigabytes_axis(axes, host)
         head(
             figure,
             title or f"Where the bytes come from: blocks of {size:,} bytes, {alignment_words(offset)}",

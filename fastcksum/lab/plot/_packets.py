@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -50,12 +51,16 @@ def cost_breakdown(trace: Trace, *, title: str | None = None) -> Figure:
             words = f" {row.share:.0%} of {row.ns_per_packet:.1f} ns" + (
                 "" if row.badge == "clean" else f", {row.badge}"
             )
-            axes.text(row.ns_per_packet, place, words, va="center")
+            unknown = math.isnan(row.ns_per_packet)
+            axes.text(
+                0 if unknown else row.ns_per_packet, place, " disturbed" if unknown else words, va="center"
+            )
         axes.set_yticks(places, [row.kernel for row in rows])
-        axes.invert_yaxis()
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("ns per packet")
-        axes.set_xlim(right=1.3 * max(row.ns_per_packet for row in rows))
+        longest = [row.ns_per_packet for row in rows if not math.isnan(row.ns_per_packet)]
+        axes.set_xlim(0, 1.3 * max(longest, default=1))
         mix = ", ".join(f"{count} of {length}" for length, count in trace.lengths.items())
         head(figure, title or "What a received packet costs", axes)
         caption(figure, f"{machine(trace.host)}; {trace.host.compiler}. Packets, by bytes: {mix}.")

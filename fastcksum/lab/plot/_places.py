@@ -35,6 +35,8 @@ LEAST_ROUNDS: Final = 6
 SPLITS: Final = 9
 # Offsets further apart than this are not drawn side by side.
 OFFSET_GAP: Final = 64
+# Columns that a label of an offset takes.
+LABEL_EACH: Final = 8
 
 
 def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str | None = None) -> Figure:
@@ -53,7 +55,8 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
     names = chosen_kernels(frame, kernels)
     noise = max(LEAST_NOISE, _noise(sweep, names))
     maps = {name: _relative_to_offset_0(frame[frame["kernel"] == name]) for name in names}
-    largest = max(float(np.nanmax(np.abs(np.log(each.to_numpy())))) for each in maps.values())
+    logs = np.abs(np.log(np.concatenate([each.to_numpy(float).ravel() for each in maps.values()])))
+    largest = float(np.max(logs[np.isfinite(logs)], initial=0.0))
     limit = max(min(largest, math.log(LARGEST_SHADE)), 2 * math.log1p(noise), math.log(1.25))
     rows = sum(len(each) for each in maps.values())
     with picture(height=1.5 + 0.5 * len(maps) + 0.22 * rows) as figure:
@@ -125,6 +128,8 @@ def placement_strip(
 def _noise(sweep: Sweep, kernels: Sequence[str]) -> float:
     """By how much the minima of two halves of the rounds differ, in nine of ten cells: how well a minimum repeats."""
     samples = sweep.samples[(sweep.samples["flags"] == 0) & np.isin(sweep.samples["kernel"], kernels)]
+    if len(samples) == 0:
+        return 0.0
     unit = samples["process"].astype(np.int64) << 32 | samples["placement"]
     order = np.lexsort((unit, samples["cell"]))
     cells, ticks = samples["cell"][order], (samples["ticks"] / samples["calls"])[order]
@@ -143,10 +148,8 @@ def _noise(sweep: Sweep, kernels: Sequence[str]) -> float:
 
 def _relative_to_offset_0(cells: pd.DataFrame) -> pd.DataFrame:
     """Sizes x offsets: ticks by those at offset 0."""
-    ticks = cells.pivot_table(index="size", columns="offset", values="ticks_per_call").sort_index(
-        ascending=False
-    )
-    return ticks.div(ticks[0], axis=0)
+    ticks = cells.set_index(["size", "offset"])["ticks_per_call"].unstack()
+    return ticks.div(ticks[0], axis=0).sort_index(ascending=False)
 
 
 def _shade(ratios: Any, noise: float, limit: float) -> Any:
@@ -167,7 +170,8 @@ def _draw_map(axes: Axes, ratios: pd.DataFrame, noise: float, limit: float) -> A
     starts = np.cumsum([0, *(1 if b - a <= OFFSET_GAP else 2 for a, b in pairwise(offsets))])
     shades = _shade(ratios.to_numpy(), noise, limit)
     scale = Normalize(-1, 1)
-    for group in np.split(np.arange(len(offsets)), np.flatnonzero(np.diff(starts) > 1) + 1):
+    groups = np.split(np.arange(len(offsets)), np.flatnonzero(np.diff(starts) > 1) + 1)
+    for group in groups:
         edges = [*starts[group], starts[group[-1]] + 1]
         rows = np.arange(len(ratios) + 1)
         mesh = axes.pcolormesh(
@@ -175,18 +179,21 @@ def _draw_map(axes: Axes, ratios: pd.DataFrame, noise: float, limit: float) -> A
         )
     faster = np.argwhere(shades < 0)
     axes.plot(starts[faster[:, 1]] + 0.5, faster[:, 0] + 0.5, "k.", markersize=2.5)
-    labelled = [
-        i
-        for i, at in enumerate(offsets)
-        if i == 0
-        or starts[i] - starts[i - 1] > 1
-        or (at % 8 == 0 and starts[i] + 4 <= starts[-1] and at < 1000)
-        or (at % 16 == 0 and starts[i] - starts[i - 1] == 1)
-    ]
-    axes.set_xticks(starts[labelled] + 0.5, [f"{offsets[i]:,}" for i in labelled])
+    labels = [label for group in groups for label in _column_labels(offsets, starts, group)]
+    axes.set_xticks([at for at, _ in labels], [words for _, words in labels])
     axes.set_yticks(np.arange(len(ratios)) + 0.5, [f"{size:,}" for size in ratios.index])
     axes.grid(visible=False)
     return mesh
+
+
+def _column_labels(offsets: Sequence[int], starts: Any, group: Any) -> list[tuple[float, str]]:
+    """Where offsets stand below a group of columns: the first and each eighth, or a few far off as "first to last"."""
+    first, last = group[0], group[-1]
+    if offsets[first] >= LABEL_EACH and 1 < len(group) < LABEL_EACH:
+        middle = (starts[first] + starts[last] + 1) / 2
+        return [(middle, f"{offsets[first]:,}\nto {offsets[last]:,}")]
+    shown = [i for i in group if i == first or offsets[i] % LABEL_EACH == 0]
+    return [(starts[i] + 0.5, f"{offsets[i]:,}") for i in shown]
 
 
 def _minima_by_place(sweep: Sweep, offset: int) -> dict[tuple[str, int], list[float]]:
