@@ -182,6 +182,14 @@ static void flush(const struct timing_cell *cell)
     }
 }
 
+uint64_t timing_reckon_calls(uint64_t calls, uint64_t ticks, uint64_t target_ticks)
+{
+    if (ticks == 0 || ticks < target_ticks / 8) { /* a coarse counter may not have moved */
+        return 0;
+    }
+    return (uint64_t)(1.1 * (double)calls * (double)target_ticks / (double)ticks) + 1;
+}
+
 uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks)
 {
     volatile uint64_t result;
@@ -196,9 +204,9 @@ uint64_t timing_batch_calls(struct timing_cell *cell, uint64_t target_ticks)
         if (ticks >= target_ticks || (cell->walk && calls == cell->n_spans)) {
             return calls;
         }
-        if (ticks >=
-            target_ticks / 8) { /* near enough to reckon the rest; a tenth more, so that noise can't undercut */
-            return timing_whole_turns(cell, (uint64_t)(1.1 * (double)calls * (double)target_ticks / (double)ticks) + 1);
+        const uint64_t reckoned = timing_reckon_calls(calls, ticks, target_ticks);
+        if (reckoned != 0) {
+            return timing_whole_turns(cell, reckoned);
         }
     }
 }

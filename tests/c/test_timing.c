@@ -87,8 +87,17 @@ static void test_mixed_visits(void)
                 of_set[i] = (size_t)(spans[set * SET + i].buf - bytes);
             }
             CHECK(is_whole_set(of_set), "seed %llu: set %zu lost a span", (unsigned long long)seed, set);
+            CHECK(set == BATCHES || memcmp(of_set, last_order, sizeof of_set) != 0, "two sets have one order");
         }
     }
+}
+
+static void test_reckoned_calls(void)
+{
+    CHECK(timing_reckon_calls(7, 0, 1) == 0, "calls are reckoned from no ticks");
+    CHECK(timing_reckon_calls(7, 99, 800) == 0, "calls are reckoned from too few ticks");
+    CHECK(timing_reckon_calls(10, 100, 800) == 89, "80 calls and a tenth are %llu",
+          (unsigned long long)timing_reckon_calls(10, 100, 800));
 }
 
 static void test_one_lesson(void)
@@ -109,5 +118,6 @@ void test_timing(void)
 {
     test_one_visit();
     test_mixed_visits();
+    test_reckoned_calls();
     test_one_lesson();
 }
