@@ -1,4 +1,4 @@
-"""Samples become figures: the visit as the unit, one pass, made once. All on samples that were made up."""
+"""Samples become figures: the visit as what is independent, one pass, made once. All on samples that were made up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from made_up_sweep import cell, facts, samples_of, sweep_of
 
 from fastcksum.lab._figures import intervals, result
-from fastcksum.lab._figures.rows import rows_of, units_of
+from fastcksum.lab._figures.rows import replicates_of, rows_of
 
 
 def test_core_cycles_are_no_less_than_a_chain_that_moves_can_explain() -> None:
@@ -31,8 +31,8 @@ def test_batches_of_one_visit_are_one_witness() -> None:
     cells = [cell("k", 40)]
     samples = samples_of(cells, [[10.0, 11.0, 10.0, 11.0, 10.2, 11.0]])
     samples["round"] = [0, 0, 0, 1, 1, 1]
-    [unit] = units_of(samples, 1, "tsc_ticks")[0]
-    assert unit.visits.tolist() == [10.0, 10.2]
+    [replicate] = replicates_of(samples, 1, "tsc_ticks")[0]
+    assert replicate.visits.tolist() == [10.0, 10.2]
     [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
     assert (row.samples, row.ticks_per_call, row.badge) == (6, 10.0, "noisy")  # 2 % apart
 
@@ -47,10 +47,10 @@ def test_the_figures_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5))
-def test_figures_are_those_of_each_unit_by_itself(
+def test_figures_are_those_of_each_replicate_by_itself(
     seed: int, processes: int, placements: int, rounds: int
 ) -> None:
-    """One pass over samples in any order gives what picking each unit's samples by hand does."""
+    """One pass over samples in any order gives what picking each replicate's samples by hand does."""
     source = np.random.default_rng(seed)
     cells = [cell("k", 40), cell("k", 41), cell("nothing", 40)]
     parts = []

@@ -75,7 +75,7 @@ def first_difference(wanted: Sequence[Any], report: Callable[[int, int], None]) 
         if found is not None:
             length, at, got, expected = found
             name = kernel if isinstance(kernel, str) else kernel.name
-            place = {"kernel": name, "length": length, "offset": at, "contents": contents, "start": start}
-            return {**place, "got": got, "expected": expected}
+            case = {"kernel": name, "length": length, "offset": at, "contents": contents, "start": start}
+            return {**case, "got": got, "expected": expected}
         report(done + 1, len(cases))
     return None

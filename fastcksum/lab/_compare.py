@@ -140,9 +140,9 @@ def _course(
     else:
         grid = request.grid(sizes, offsets, mode, cache, form)
     cells, left_out = request.lay_out(kernels, grid, mixes, sets)
-    by_place = [dataclasses.replace(cell, kernel="") for cell in cells]
+    anybody = [dataclasses.replace(cell, kernel="") for cell in cells]
     shared = [
-        cell for cell, place in zip(cells, by_place, strict=True) if by_place.count(place) == len(kernels)
+        cell for cell, asked in zip(cells, anybody, strict=True) if anybody.count(asked) == len(kernels)
     ]
     if not shared:
         raise ValueError("no cell is left to compare: " + "; ".join(left_out))
@@ -226,8 +226,8 @@ def in_stages(
     return found
 
 
-def _of_kernels(course: runner.Course, places: set[Cell]) -> list[Cell]:
-    return [cell for cell in course.cells if dataclasses.replace(cell, kernel="") in places]
+def _of_kernels(course: runner.Course, asked: set[Cell]) -> list[Cell]:
+    return [cell for cell in course.cells if dataclasses.replace(cell, kernel="") in asked]
 
 
 def _check_placed(plan: Plan, wanted: int) -> None:

@@ -152,12 +152,12 @@ def lay_out(
     cells: list[Cell] = []
     left_out: dict[str, None] = {}
     for kernel in chosen:
-        for place in grid:
-            why = _why_not(kernel, place, mixes) or why_left_out(place, sets)
+        for asked in grid:
+            why = _why_not(kernel, asked, mixes) or why_left_out(asked, sets)
             if why:
                 left_out[why] = None
             else:
-                cells.append(dataclasses.replace(place, kernel=kernel.name))
+                cells.append(dataclasses.replace(asked, kernel=kernel.name))
     return cells, list(left_out)
 
 

@@ -107,11 +107,11 @@ def _words_for_wrong(symbol: str, wrong: dict[str, Any]) -> str:
 
 def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str:
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    place = "while it was loaded"
+    when = "while it was loaded"
     if at is not None:
         length = f"{at['length']} bytes" if "length" in at else f"a length of at most {at['longest']} bytes"
         or_end = " or ending at a page end" if at["offset"] == 0 and "length" not in at else ""
-        place = (
+        when = (
             f"at {length}, offset {at['offset']}{or_end} (data: {at['fill']}, start value {at['start']:#x})"
         )
     reasons = {
@@ -122,4 +122,4 @@ def _words_for_death(symbol: str, number: int, at: dict[str, Any] | None) -> str
         "SIGBUS": "it reads or writes outside of the buffer, or writes into it: a kernel may only read",
     }
     reason = reasons.get(name)
-    return f"'{symbol}' dies of {name} {place}" + (f": {reason}" if reason else "")
+    return f"'{symbol}' dies of {name} {when}" + (f": {reason}" if reason else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from .intervals import interval, least_values, pseudomedian
 from .record import MODES, RANDOM_OFFSET
-from .rows import units_of
+from .rows import replicates_of
 from .verdict import SQUARE, Decision, decide, pair_up
 
 if TYPE_CHECKING:
@@ -152,10 +152,12 @@ Belongs: TypeAlias = "Callable[[Case | Contest], bool]"
 def minima_of(samples: Structured, cells: Sequence[Cell], unit: str) -> Minima:
     """The minimum of each cell at each placement; a placement is missing where each of its samples was disturbed."""
     found: Minima = {}
-    for cell, units in zip(cells, units_of(samples, len(cells), unit), strict=True):
+    for cell, replicates in zip(cells, replicates_of(samples, len(cells), unit), strict=True):
         case = Case(cell.mode, cell.size, cell.distribution, cell.offset)
         found.setdefault(case, {})[cell.kernel] = {
-            each.placement: each.summary.minimum for each in units if not math.isnan(each.summary.minimum)
+            each.placement: each.summary.minimum
+            for each in replicates
+            if not math.isnan(each.summary.minimum)
         }
     return found
 
@@ -354,7 +356,7 @@ def singles(table: Table, chosen: str, peers: Iterable[str]) -> list[Single]:
 
 def size_text(size: int) -> str:
     """Bytes as people say them: 1500, 128 KiB, 64 MiB."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= 64 << 10 and size % unit == 0:
-            return f"{size // unit} {name}"
+    for scale, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= 64 << 10 and size % scale == 0:
+            return f"{size // scale} {name}"
     return str(size)

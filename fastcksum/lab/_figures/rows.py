@@ -64,7 +64,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Replicate:
     """The figures of one cell in one process at one placement.
 
     visits: the least ticks a call of each visit that has a sample without a flag, in the order of the rounds.
@@ -80,16 +80,16 @@ class Unit:
     contended: npt.NDArray[np.bool_]
 
 
-def units_of(samples: Structured, n_cells: int, unit: str) -> list[list[Unit]]:
-    """The units of each cell, from samples whose `cell` is an index into the cells."""
+def replicates_of(samples: Structured, n_cells: int, unit: str) -> list[list[Replicate]]:
+    """The replicates of each cell, from samples whose `cell` is an index into the cells."""
     order = np.lexsort([samples[name] for name in ("round", "placement", "process", "cell")])
     columns = {name: samples[name][order] for name in _USED}
     columns["per_call"] = columns["ticks"] / columns["calls"]
     columns["contended"] = _contended(samples, unit)[order]
-    found: list[list[Unit]] = [[] for _ in range(n_cells)]
+    found: list[list[Replicate]] = [[] for _ in range(n_cells)]
     for start, end in _runs([columns[name] for name in ("cell", "process", "placement")]):
-        of_unit = {name: column[start:end] for name, column in columns.items()}
-        found[int(of_unit["cell"][0])].append(_unit(of_unit, unit))
+        of_replicate = {name: column[start:end] for name, column in columns.items()}
+        found[int(of_replicate["cell"][0])].append(_replicate(of_replicate, unit))
     return found
 
 
@@ -105,9 +105,9 @@ def _runs(keys: Sequence[npt.NDArray[Any]]) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def _unit(of_unit: dict[str, npt.NDArray[Any]], unit: str) -> Unit:
-    good = of_unit["flags"] == 0
-    kept = {name: column[good] for name, column in of_unit.items()}
+def _replicate(of_replicate: dict[str, npt.NDArray[Any]], unit: str) -> Replicate:
+    good = of_replicate["flags"] == 0
+    kept = {name: column[good] for name, column in of_replicate.items()}
     starts = [start for start, _ in _runs([kept["round"]])]
     visits = np.minimum.reduceat(kept["per_call"], starts) if starts else np.zeros(0)
     known = stats.core_cycle_samples(
@@ -117,10 +117,10 @@ def _unit(of_unit: dict[str, npt.NDArray[Any]], unit: str) -> Unit:
         chain=_core.CHAIN,
         mul_latency=MUL_LATENCY.get(unit),
     )
-    return Unit(
-        process=int(of_unit["process"][0]),
-        placement=int(of_unit["placement"][0]),
-        summary=stats.summarise(of_unit["per_call"], of_unit["flags"]),
+    return Replicate(
+        process=int(of_replicate["process"][0]),
+        placement=int(of_replicate["placement"][0]),
+        summary=stats.summarise(of_replicate["per_call"], of_replicate["flags"]),
         visits=visits,
         core_cycles=median(known.tolist()),
         contended=kept["contended"],
@@ -162,8 +162,10 @@ def rows_of(
     samples: Structured, cells: Sequence[Cell], mean_lengths: Sequence[float], unit: str
 ) -> list[Row]:
     """One Row for each of the cells, from samples whose `cell` is an index into them."""
-    units = units_of(samples, len(cells), unit)
-    headlines = [_over_placements(of_cell, [each.summary.minimum for each in of_cell]) for of_cell in units]
+    replicates = replicates_of(samples, len(cells), unit)
+    headlines = [
+        _over_placements(of_cell, [each.summary.minimum for each in of_cell]) for of_cell in replicates
+    ]
     overheads = {
         dataclasses.replace(cell, kernel=""): headline
         for cell, headline in zip(cells, headlines, strict=True)
@@ -179,45 +181,51 @@ def rows_of(
             mean_length=mean_lengths[index],
             overhead=overheads.get(dataclasses.replace(cell, kernel="")),
         )
-        for index, (cell, of_cell) in enumerate(zip(cells, units, strict=True))
+        for index, (cell, of_cell) in enumerate(zip(cells, replicates, strict=True))
     ]
 
 
 def _row(
-    cell: Cell, units: Sequence[Unit], unit: str, *, calls: int, mean_length: float, overhead: float | None
+    cell: Cell,
+    replicates: Sequence[Replicate],
+    unit: str,
+    *,
+    calls: int,
+    mean_length: float,
+    overhead: float | None,
 ) -> Row:
     def typical(figures: Iterable[float]) -> float:
-        return _over_placements(units, list(figures))
+        return _over_placements(replicates, list(figures))
 
-    headline = typical(each.summary.minimum for each in units)
-    cycles = typical(each.core_cycles for each in units)
-    minima = [each.summary.minimum for each in units if not np.isnan(each.summary.minimum)]
-    several = len(units) > 1 and len(minima) > 0
+    headline = typical(each.summary.minimum for each in replicates)
+    cycles = typical(each.core_cycles for each in replicates)
+    minima = [each.summary.minimum for each in replicates if not np.isnan(each.summary.minimum)]
+    several = len(replicates) > 1 and len(minima) > 0
     nan = float("nan")
     return Row(
         **dataclasses.asdict(cell),
         calls=calls,
-        samples=sum(each.summary.samples for each in units),
-        dropped=sum(each.summary.dropped for each in units),
+        samples=sum(each.summary.samples for each in replicates),
+        dropped=sum(each.summary.dropped for each in replicates),
         unit=unit,
         ticks_per_call=headline,
         net_ticks_per_call=stats.net(headline, overhead),
         ticks_per_byte=headline / mean_length if mean_length else nan,
         est_core_cycles_per_byte=cycles / mean_length if mean_length else nan,
-        q1=typical(each.summary.q1 for each in units),
-        q3=typical(each.summary.q3 for each in units),
-        error=typical(each.summary.error for each in units),
-        badge=_badge(units),
+        q1=typical(each.summary.q1 for each in replicates),
+        q3=typical(each.summary.q3 for each in replicates),
+        error=typical(each.summary.error for each in replicates),
+        badge=_badge(replicates),
         placement_low=min(minima) if several else nan,
         placement_high=max(minima) if several else nan,
     )
 
 
-def _over_placements(units: Sequence[Unit], figures: Sequence[float]) -> float:
-    """The pseudomedian over the placements of the median over the processes: one figure a unit."""
+def _over_placements(replicates: Sequence[Replicate], figures: Sequence[float]) -> float:
+    """The pseudomedian over the placements of the median over the processes: one figure a replicate."""
     at: dict[int, list[float]] = {}
-    for unit, figure in zip(units, figures, strict=True):
-        at.setdefault(unit.placement, []).append(figure)
+    for replicate, figure in zip(replicates, figures, strict=True):
+        at.setdefault(replicate.placement, []).append(figure)
     return pseudomedian(median(each) for each in at.values())
 
 
@@ -227,12 +235,17 @@ def median(values: Iterable[float]) -> float:
     return float(np.median(known)) if known else float("nan")
 
 
-def _badge(units: Sequence[Unit]) -> stats.Badge:
+def _badge(replicates: Sequence[Replicate]) -> stats.Badge:
     """Whether the headline repeats: what each half of the visits would have made it."""
-    of_units = [stats.minima_of_halves(unit.visits) for unit in units]
+    of_replicates = [stats.minima_of_halves(each.visits) for each in replicates]
     halves = [
-        [_over_placements(units, [of_unit[split][half] for of_unit in of_units]) for half in (0, 1)]
+        [
+            _over_placements(replicates, [of_replicate[split][half] for of_replicate in of_replicates])
+            for half in (0, 1)
+        ]
         for split in range(len(stats.SPLITS))
     ]
-    contended = np.concatenate([unit.contended for unit in units]) if units else np.zeros(0, np.bool_)
+    contended = (
+        np.concatenate([each.contended for each in replicates]) if replicates else np.zeros(0, np.bool_)
+    )
     return stats.badge(stats.disagreement(halves), contended)

@@ -48,8 +48,8 @@ def compiler_matrix(
         panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
         for axes, name in zip(panels, names, strict=True):
             for row in (row for row in rows if row.kernel == name):
-                place = targets.index(row.target), builds.index((row.compiler, row.flags))
-                _draw_build(axes, *place, row, row.ticks[matrix.sizes.index(size)])
+                corner = targets.index(row.target), builds.index((row.compiler, row.flags))
+                _draw_build(axes, *corner, row, row.ticks[matrix.sizes.index(size)])
             axes.set_title(name, loc="left")
             axes.set_xlim(0, len(targets))
             axes.set_xticks(

@@ -85,9 +85,9 @@ def _set_label(sweep: Sweep, size: int) -> str:
 
 
 def _amount(size: float) -> str:
-    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+    for name, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= scale:
-            return f"{size / scale:.3g} {unit}"
+            return f"{size / scale:.3g} {name}"
     return f"{size:.0f} bytes"
 
 
@@ -98,10 +98,10 @@ def _draw_steps(axes: Axes, cells: Sequence[Any], size: int, style: Mapping[str,
     values = np.array([cell["ticks_per_byte"] for cell in cells])
     axes.plot(edges, np.repeat(values, 2), label=label, **{**style, "marker": ""})
     axes.plot(across, values, **{**style, "linestyle": "none"})
-    for place, cell in zip(across, cells, strict=True):
+    for position, cell in zip(across, cells, strict=True):
         low, high = cell["q1"] / size, cell["q3"] / size
         axes.fill_between(
-            [place - 0.3, place + 0.3], low, high, color=style["color"], alpha=0.15, linewidth=0
+            [position - 0.3, position + 0.3], low, high, color=style["color"], alpha=0.15, linewidth=0
         )
 
 

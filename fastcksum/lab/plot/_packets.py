@@ -34,11 +34,11 @@ def cost_breakdown(trace: Trace, *, title: str | None = None) -> Figure:
     rows = trace.rows
     with picture(height=1.9 + 0.45 * len(rows)) as figure:
         axes = figure.subplots()
-        places = range(len(rows))
-        axes.barh(places, [trace.without_sum] * len(rows), 0.6, color="0.75", label="headers and one copy")
+        positions = range(len(rows))
+        axes.barh(positions, [trace.without_sum] * len(rows), 0.6, color="0.75", label="headers and one copy")
         sums = [row.ns_per_packet - trace.without_sum for row in rows]
         axes.barh(
-            places,
+            positions,
             sums,
             0.6,
             left=trace.without_sum,
@@ -47,15 +47,15 @@ def cost_breakdown(trace: Trace, *, title: str | None = None) -> Figure:
             edgecolor="white",
             label="checksum",
         )
-        for place, row in zip(places, rows, strict=True):
+        for position, row in zip(positions, rows, strict=True):
             words = f" {row.share:.0%} of {row.ns_per_packet:.1f} ns" + (
                 "" if row.badge == "clean" else f", {row.badge}"
             )
             unknown = math.isnan(row.ns_per_packet)
             axes.text(
-                0 if unknown else row.ns_per_packet, place, " disturbed" if unknown else words, va="center"
+                0 if unknown else row.ns_per_packet, position, " disturbed" if unknown else words, va="center"
             )
-        axes.set_yticks(places, [row.kernel for row in rows])
+        axes.set_yticks(positions, [row.kernel for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("ns per packet")
@@ -102,14 +102,23 @@ def cost_per_packet(
     names = list(costs)
     with picture(height=1.7 + 0.35 * len(names)) as figure:
         axes = figure.subplots()
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             own = name in ours
             face = COLOURS[0] if own else "white"
             axes.plot(
-                costs[name], place, "o", markersize=9, markerfacecolor=face, markeredgecolor=COLOURS[not own]
+                costs[name],
+                position,
+                "o",
+                markersize=9,
+                markerfacecolor=face,
+                markeredgecolor=COLOURS[not own],
             )
             axes.annotate(
-                f"{costs[name]:,.0f}", (costs[name], place), (9, 0), textcoords="offset points", va="center"
+                f"{costs[name]:,.0f}",
+                (costs[name], position),
+                (9, 0),
+                textcoords="offset points",
+                va="center",
             )
         axes.set_yticks(range(len(names)), names)
         axes.set_xscale("log")

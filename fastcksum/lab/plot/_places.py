@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fastcksum.lab._figures.intervals import pseudomedian
-from fastcksum.lab._figures.rows import units_of
+from fastcksum.lab._figures.rows import replicates_of
 from fastcksum.lab._machine.facts import tick_name
 
 from ._axes import chosen_kernels, fixed_sizes
@@ -130,10 +130,10 @@ def _noise(sweep: Sweep, kernels: Sequence[str]) -> float:
     samples = sweep.samples[(sweep.samples["flags"] == 0) & np.isin(sweep.samples["kernel"], kernels)]
     if len(samples) == 0:
         return 0.0
-    unit = samples["process"].astype(np.int64) << 32 | samples["placement"]
-    order = np.lexsort((unit, samples["cell"]))
+    replicate = samples["process"].astype(np.int64) << 32 | samples["placement"]
+    order = np.lexsort((replicate, samples["cell"]))
     cells, ticks = samples["cell"][order], (samples["ticks"] / samples["calls"])[order]
-    starts = np.flatnonzero(np.diff(cells, prepend=-1) | np.diff(unit[order], prepend=-1))
+    starts = np.flatnonzero(np.diff(cells, prepend=-1) | np.diff(replicate[order], prepend=-1))
     source = np.random.default_rng(0)
     differences: dict[int, list[float]] = {}
     for start, rounds in zip(starts, np.split(ticks, starts[1:]), strict=True):
@@ -197,12 +197,12 @@ def _column_labels(offsets: Sequence[int], starts: Any, group: Any) -> list[tupl
 
 
 def _minima_by_place(sweep: Sweep, offset: int) -> dict[tuple[str, int], list[float]]:
-    """(kernel, size) -> the minimum of each unit, in the order of the placements."""
+    """(kernel, size) -> the minimum of each replicate, in the order of the placements."""
     cells = sweep.plan.cells
-    units = units_of(sweep.samples, len(cells), sweep.host.unit)
+    replicates = replicates_of(sweep.samples, len(cells), sweep.host.unit)
     return {
-        (cell.kernel, cell.size): [unit.summary.minimum for unit in of_cell]
-        for cell, of_cell in zip(cells, units, strict=True)
+        (cell.kernel, cell.size): [each.summary.minimum for each in of_cell]
+        for cell, of_cell in zip(cells, replicates, strict=True)
         if cell.offset == offset and cell.size > 0
     }
 

@@ -145,14 +145,12 @@ def conditions(sweep: Sweep, compilers: Sequence[str]) -> str:
     host, plan = sweep.host, sweep.plan
     ways = {(cell.mode, cell.cache, cell.form) for cell in plan.cells}
     way = "".join(f"; {' '.join(way)}" for way in ways - {("throughput", "hot", "plain")} if len(ways) == 1)
-    units = plan.placements * plan.processes
+    replicates = plan.placements * plan.processes
     figures = f"minima of {plan.rounds_done} rounds, 1 placement"
-    if units > 1:
-        figures = (
-            f"pseudomedians over {units} placements and processes of the minima of {plan.rounds_done} rounds"
-        )
+    if replicates > 1:
+        figures = f"pseudomedians over {replicates} placements and processes of the minima of {plan.rounds_done} rounds"
         if plan.processes == 1:
-            figures = f"pseudomedians over {units} placements of the minima of {plan.rounds_done} rounds"
+            figures = f"pseudomedians over {replicates} placements of the minima of {plan.rounds_done} rounds"
     clock = f"{tick_name(host.unit)} at {host.hz / 1e6:.0f} MHz{way}"
     return "; ".join(filter(None, [machine(host), ", ".join(dict.fromkeys(compilers)), clock, figures]))
 
