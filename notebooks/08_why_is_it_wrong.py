@@ -13,8 +13,8 @@
 #
 # "Bad" says that a sum does not come out, not why. Five packets below carry a checksum that a program of the usual kind
 # would have made: the bytes in the wrong order, an odd last byte in the wrong half, carries that were dropped, a field
-# that was not zero while the sum was made, an address that a router changed without an update. Each is looked at word by
-# word, named, and mended. RFC 1071 defines the sum, RFC 1624 the update.
+# that was not zero while the sum was made, an address that a router changed without an update. Each is looked at word
+# by word, named, and mended. RFC 1071 defines the sum, RFC 1624 the update.
 
 # %% tags=["parameters"]
 MESSAGE = "why is it wrong?!"
@@ -107,8 +107,8 @@ plot.verdicts(before, title="five packets, one sum of each wrong")
 
 # %% [markdown]
 # ## Found
-# For a bad field `explain` tries the mistakes that are common, and says which of them gives the value that stands there.
-# Where none does, it says by how much the words have changed since the field was right.
+# For a bad field `explain` tries the mistakes that are common, and says which of them gives the value that stands
+# there. Where none does, it says by how much the words have changed since the field was right.
 
 # %%
 explain(broken["no fold"], layer="udp")

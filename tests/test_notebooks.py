@@ -28,9 +28,19 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         "SIZES": [20, 21, 100, 1500],
         "COMPILERS": ["gcc", "no-such-compiler"],
         "DPDK_TEST_RUNS": 1,
+        "PLACEMENTS": [16],
+        "COMPARED_ROUNDS": 2,
+        "DPDK_PLACEMENTS": 4,
         **QUICK,
     },
-    "02_csum_partial": {"CALLS": 1000, "SIZES": [40, 64], "PLACEMENTS": 4, "PACKETS": 24, **QUICK},
+    "02_csum_partial": {
+        "CALLS": 1000,
+        "COUNTED": [20],
+        "SIZES": [40, 64],
+        "PLACEMENTS": 4,
+        "PACKETS": 24,
+        **QUICK,
+    },
     "03_sizes_and_caches": {
         "SMALL": [1, 40, 128],
         "LARGE": [64, 1500, 262144],
@@ -46,14 +56,22 @@ PLANS: dict[str, dict[str, Any]] = {  # lists: papermill knows no tuples
         "PROCESSES": 2,
         **QUICK,
     },
+    "09_untrained_core": {
+        "KERNELS": ["dpdk_before"],
+        "SIZES": [20, 64],
+        "CALLS": 64,
+        "LESSONS": 12,
+        "SEED": 1,
+    },
     "05_compilers": {
         "COMPILERS": ["gcc", "no-such-compiler"],
         "OPTIMISATIONS": [["-O2"], ["-O3"]],
         "TARGETS": ["x86-64", "native"],
         "SIZES": [20, 1500],
+        "PLACEMENTS": [16],
         **QUICK,
     },
-    "06_judge_a_patch": {"SIZES": [20, 1500], "PLACEMENTS": 16, **QUICK},
+    "06_judge_a_patch": {"SIZES": [20, 1500], "PLACEMENTS": [16], "COMPARED_ROUNDS": 2, **QUICK},
     "08_why_is_it_wrong": {"MESSAGE": "odd"},
     "07_packets": {"PACKETS": 500, "SLOW_PACKETS": 20, "REPEATS": 1},
 }
@@ -116,6 +134,13 @@ def test_the_committed_one_has_run(script: Path) -> None:
     assert "error" not in kinds
     complaints = [output.text for output in outputs_of(notebook) if output.get("name") == "stderr"]
     assert complaints == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+def test_every_picture_is_told_in_words(script: Path) -> None:
+    for output in outputs_of(committed(script)):
+        if "image/png" in output.get("data", {}):
+            assert len(output.metadata["image/png"]["alt"]) > 60
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
