@@ -1,4 +1,6 @@
-"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | ci. `nox` alone: lint, types, tests."""
+"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | ci. `nox` alone: lint, types,
+tests.
+"""
 
 from pathlib import Path
 

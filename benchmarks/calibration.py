@@ -2,8 +2,8 @@
 
     python benchmarks/calibration.py [--runs 2] [--between 20]
 
-Two runs of the default `fastcksum perf`, with other programs on every CPU between them for some seconds. Of the cells that
-are clean in both, at least 95 of 100 should move by less than 2 %.
+Two runs of the default `fastcksum perf`, with other programs on every CPU between them for some seconds. Of the cells
+that are clean in both, at least 95 of 100 should move by less than 2 %.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def report(before: list[lab.Row], after: list[lab.Row]) -> None:
     for pair in clean:
         if moved(*pair) >= MOVES:
             print(
-                f"  {pair[0].kernel} {pair[0].size} +{pair[0].offset}: {pair[0].ticks_per_call:.2f}, {pair[1].ticks_per_call:.2f}"
+                f"  {pair[0].kernel} {pair[0].size} +{pair[0].offset}: "
+                f"{pair[0].ticks_per_call:.2f}, {pair[1].ticks_per_call:.2f}"
             )
     rest = [pair for pair in both if pair not in clean]
     steady = sum(moved(*pair) < MOVES for pair in rest)

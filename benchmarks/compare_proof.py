@@ -10,8 +10,8 @@ Three counts, each a number of whole comparisons of one cell or mix with other s
   held      in how many of those the interval holds what the extra work costs
 
 In these calls the second kernel sums some of the bytes once more. How many make 2 or 5 %, and what exactly they cost,
-is known beforehand from a comparison over far more places than any other has. At the end: how long a comparison with the
-defaults takes. The whole takes most of an hour; --share 0.1 a tenth of it.
+is known beforehand from a comparison over far more places than any other has. At the end: how long a comparison with
+the defaults takes. The whole takes most of an hour; --share 0.1 a tenth of it.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def planted_ones(steady: lab.CompiledKernel, runs: int) -> None:
         held = sum(ratio.low <= known <= ratio.high for ratio in found)
         placements = Counter(ratio.placements for ratio in found)
         print(
-            f"{size} bytes: {part} more in every {every}th call cost {known - 1:.2%}; found in {slower} of {runs}, held by "
-            f"{held}; placements {dict(sorted(placements.items()))}",
+            f"{size} bytes: {part} more in every {every}th call cost {known - 1:.2%}; found in {slower} of {runs}, "
+            f"held by {held}; placements {dict(sorted(placements.items()))}",
             flush=True,
         )
 

@@ -1,8 +1,8 @@
 """Runs the notebooks with their full plans and writes their outputs:  python benchmarks/notebooks.py [NAME ...]
 
-NAME is a part of a file name ("02"); none: all of them. Each notebook is made from its script (notebooks/NAME.py), which
-is the one to edit, run from top to bottom in a kernel of its own, and written beside it as NAME.ipynb. Nothing in it but
-the outputs depends on the run: cells are numbered and no times are kept, so that a diff shows what was measured.
+NAME is a part of a file name ("02"); none: all of them. Each notebook is made from its script (notebooks/NAME.py),
+which is the one to edit, run from top to bottom in a kernel of its own, and written beside it as NAME.ipynb. Nothing in
+it but the outputs depends on the run: cells are numbered and no times are kept, so that a diff shows what was measured.
 
 Needs `pip install -e '.[test]'`, as the tests do, and a quiet machine for figures worth keeping.
 """

@@ -115,9 +115,9 @@ NO_CAPTURE: Final[str]  # the damage of a file that is no capture at all
 _Address: TypeAlias = Buffer | str | IPv4Address | IPv6Address
 _Link: TypeAlias = Literal["ip", "ethernet"] | SupportsIndex
 
-# layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst; then what is summed: start,
-# length (None: not known), a hole in it, the hole's length, and in network order the sums of the pseudo header, of the length in it,
-# and of what the card will add
+# layer, status, found, expected (given for status "none" too), offset, reason, IP protocol, src, dst; then what is
+# summed: start, length (None: not known), a hole in it, the hole's length, and in network order the sums of the pseudo
+# header, of the length in it, and of what the card will add
 _Verdict: TypeAlias = tuple[
     int,
     int,
@@ -153,9 +153,8 @@ def packet_checks(
     /,
 ) -> list[_Verdict]: ...
 
-# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types, and
-# why nothing was judged in how many packets.
-# counts, 256 numbers, goes up by the verdicts of each code.
+# -> verdicts of each packet (uint8), code of each verdict (uint8: 8 * layer + status), packets of unknown link types,
+# and why nothing was judged in how many packets. counts, 256 numbers, goes up by the verdicts of each code.
 def verify_packets(
     data: Buffer,
     offsets: npt.NDArray[np.int64],
@@ -166,8 +165,9 @@ def verify_packets(
     /,
 ) -> tuple[bytes, bytes, int, dict[str, int]]: ...
 
-# Writes the fields whose status is in the set (bit 1 << index in STATUSES), and those around them -> packets changed, why nothing
-# was judged in how many. before, changed, left: 256 numbers, by code, by code and by index in REASONS, go up.
+# Writes the fields whose status is in the set (bit 1 << index in STATUSES), and those around them -> packets changed,
+# why nothing was judged in how many. before, changed, left: 256 numbers, by code, by code and by index in REASONS, go
+# up.
 def mend_packets(
     data: Buffer,
     offsets: npt.NDArray[np.int64],
@@ -181,8 +181,9 @@ def mend_packets(
     /,
 ) -> tuple[int, dict[str, int]]: ...
 
-# Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS -> the row
-# behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16 bytes a row, flat.
+# Writes a row for each verdict whose code is wanted (256 bytes), from first_row on, into the arrays named COLUMNS ->
+# the row behind the last. ValueError if a packet has other verdicts than per_packet and codes say. src and dst: 16
+# bytes a row, flat.
 def fill_columns(
     data: Buffer,
     offsets: npt.NDArray[np.int64],
@@ -200,8 +201,8 @@ def fill_columns(
     /,
 ) -> int: ...
 
-# Numbers the different addresses in the order in which they first occur: writes the code of each row, -1 where the version
-# is 0, and returns int64, for each code a row that has it.
+# Numbers the different addresses in the order in which they first occur: writes the code of each row, -1 where the
+# version is 0, and returns int64, for each code a row that has it.
 def encode_addresses(
     addresses: npt.NDArray[np.uint8], versions: npt.NDArray[np.uint8], codes: npt.NDArray[np.int32], /
 ) -> bytes: ...
@@ -209,8 +210,8 @@ def encode_addresses(
 # A capsule that keeps where a reading of a capture stands.
 def capture_reader() -> CapsuleType: ...
 
-# Fills the columns with the records in window[start:stop] -> (records, bytes taken, size of a window that would hold the
-# next record or 0, damage in words or None, its offset in the file). final: the file ends with this window.
+# Fills the columns with the records in window[start:stop] -> (records, bytes taken, size of a window that would hold
+# the next record or 0, damage in words or None, its offset in the file). final: the file ends with this window.
 def scan_capture(
     reader: CapsuleType,
     window: Buffer,
@@ -235,9 +236,10 @@ def partial(kernel: object, buf: Buffer, sum: int, /) -> int: ...
 # Loads a shared object that exports cksum_kernel_<symbol>; ImportError with the loader's words if it can't.
 def load_kernel(path: str, symbol: str, /) -> CapsuleType: ...
 
-# The first length in shortest..longest, and in the kernel's own limits, for which it differs from the reference, on data of this fill
-# (0: zeros, 1: 0xff, 2: pseudo-random, 3: carry-heavy) placed at page start + offset behind a guard page, and (offset 0 only) also right before a
-# guard page. None, or (length, offset from the start of its page, got, expected), both folded to 16 bits.
+# The first length in shortest..longest, and in the kernel's own limits, for which it differs from the reference, on
+# data of this fill (0: zeros, 1: 0xff, 2: pseudo-random, 3: carry-heavy) placed at page start + offset behind a guard
+# page, and (offset 0 only) also right before a guard page. None, or (length, offset from the start of its page, got,
+# expected), both folded to 16 bits.
 def find_difference(
     kernel: object, fill: int, offset: int, longest: int, initial: int, shortest: int = 0, /
 ) -> tuple[int, int, int, int] | None: ...
@@ -248,28 +250,30 @@ def timer_facts() -> _TimerFacts: ...
 def cpu_facts() -> _CpuFacts: ...
 
 # registers: {"max_leaf": int, "vendor": str, "leaf1_eax": int, "leaf1_ecx": int, "leaf1_edx": int, "leaf7_ebx": int,
-# "leaf7_ecx": int, "leaf7_1_eax": int, "xcr0": int} -> (features, max_vector_bits, name of the production kernel that would be chosen)
+# "leaf7_ecx": int, "leaf7_1_eax": int, "xcr0": int} -> (features, max_vector_bits, name of the production kernel that
+# would be chosen)
 def decode_cpuid(registers: dict[str, Any], /) -> tuple[tuple[str, ...], int, str]: ...
 def build_facts() -> _BuildFacts: ...
 
-# Counts `calls` calls of the kernel on buf[offset:offset+length] by its plain loop, user space only. -> (verdict, counts,
-# errors): verdict "counted", "multiplexed", "not scheduled" or "malformed"; counts by event, empty unless "counted"; errors:
-# why each other event was left out, an errno (E2BIG: given up so that the rest could be scheduled). Events: cycles,
-# instructions, branches, branch_misses, ref_cycles, l1d_misses. OSError if none can be opened.
+# Counts `calls` calls of the kernel on buf[offset:offset+length] by its plain loop, user space only. -> (verdict,
+# counts, errors): verdict "counted", "multiplexed", "not scheduled" or "malformed"; counts by event, empty unless
+# "counted"; errors: why each other event was left out, an errno (E2BIG: given up so that the rest could be scheduled).
+# Events: cycles, instructions, branches, branch_misses, ref_cycles, l1d_misses. OSError if none can be opened.
 def count_events(
     kernel: object, buf: Buffer, offset: int, length: int, calls: int, /
 ) -> tuple[str, dict[str, int], dict[str, int]]: ...
 
-# The same (verdict, counts) from a record as the kernel gives it: 64-bit words; ids of the events in their order, 0: not
-# in the group.
+# The same (verdict, counts) from a record as the kernel gives it: 64-bit words; ids of the events in their order, 0:
+# not in the group.
 def decode_counters(record: Buffer, ids: Sequence[int], /) -> tuple[str, dict[str, int]]: ...
 
 # The file that the kernel was loaded from: this module's own for a built-in one. None where the loader doesn't tell.
 def shared_object(kernel: object, /) -> str | None: ...
 
 LOOPS: Final[tuple[str, ...]]
-# The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans in
-# turn), "chain" (in turn, each address depends on the last result), "receive" (IPv4 packets: parse, sum, copy the payload)
+# The call loops: "plain" (the first span again and again), "dpdk" (ten blocks, volatile sum, folded), "each" (the spans
+# in turn), "chain" (in turn, each address depends on the last result), "receive" (IPv4 packets: parse, sum, copy the
+# payload)
 ROLES: Final[tuple[str, ...]]
 FLAGS: Final[dict[str, int]]  # "migrated", "switched", "faulted" -> bit in a sample's flags
 CHAIN: Final[int]  # additions (and multiplications) in the chains whose ticks stand in each sample

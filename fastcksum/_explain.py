@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 WIDTH: Final = 100
 _AT_ONCE: Final = 8  # words of data in a line
 
-# What the 16-bit words of a header hold, in order. What stands behind them is options, by the header's own length, or data.
+# What the 16-bit words of a header hold, in order. What stands behind them is options, by the header's own length, or
+# data.
 _FIELDS: Final = {
     "ipv4": [
         "version, length, type of service",
@@ -193,7 +194,9 @@ def sums_of(
     layer: str | None,
     original: SupportsIndex | None = None,
 ) -> list[Sum]:
-    """The sums of a packet that had `original` bytes on the wire; None: as many as are here. ValueError for a layer that is none."""
+    """The sums of a packet that had `original` bytes on the wire; None: as many as are here. ValueError for a layer
+    that is none.
+    """
     if layer is not None and layer not in _core.LAYERS:
         raise ValueError(f"layer must be one of {', '.join(_core.LAYERS)}, not {layer!r}")
     number = {"ip": 101, "ethernet": 1}.get(link, link) if isinstance(link, str) else link

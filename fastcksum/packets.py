@@ -94,8 +94,8 @@ def explain(
 ) -> Explanation:
     """How the checksums of a packet come about: print it, or show it in a notebook.
 
-    Of each: the pseudo header and every word that is summed, with its field and the running sum; the carries folded; the
-    complement; what stands in the packet; and for a bad one, which of the common mistakes gives that value.
+    Of each: the pseudo header and every word that is summed, with its field and the running sum; the carries folded;
+    the complement; what stands in the packet; and for a bad one, which of the common mistakes gives that value.
 
     layer  one of LAYERS: only its checksums; None: all
 

@@ -403,7 +403,8 @@ def captures() -> dict[str, bytes]:
 
 
 def verdicts() -> str:
-    """What is expected of the captures, for the C tests: file, packet, layer, status, found and expected in hexadecimal.
+    """What is expected of the captures, for the C tests: file, packet, layer, status, found and expected in
+    hexadecimal.
 
     "-" stands for nothing: a packet without a checksum, a field that is not there.
     """

@@ -1,4 +1,6 @@
-"""More packets for the packet tests: control protocols, tunnels, and link types, each good, bad, and with lengths that lie."""
+"""More packets for the packet tests: control protocols, tunnels, and link types, each good, bad, and with lengths that
+lie.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Sends datagrams through tunnels whose outer checksum is on, and prints the frames as hexadecimal, one a line.
 
-Run in a network namespace of its own (unshare --net): it makes a pair of virtual cards and tunnels over them. The frames
-are captured on the card that sends, where the kernel has made the outer checksum for an inner one that is still left to
-the card (local checksum offload).
+Run in a network namespace of its own (unshare --net): it makes a pair of virtual cards and tunnels over them. The
+frames are captured on the card that sends, where the kernel has made the outer checksum for an inner one that is still
+left to the card (local checksum offload).
 """
 
 from __future__ import annotations

@@ -264,7 +264,9 @@ def ospf3(net: Net6, fault: str = "good") -> Built:
 
 
 def vrrp(net: Net, version: int, fault: str = "good") -> Built:
-    """Version 3 has a pseudo header over IPv6 alone (RFC 9568); fault "pseudo": over IPv4 too, which is good all the same."""
+    """Version 3 has a pseudo header over IPv6 alone (RFC 9568); fault "pseudo": over IPv4 too, which is good all the
+    same.
+    """
     address = IPv4Address("192.0.2.1").packed if net.version == 4 else IPv6Address("fe80::1").packed
     if version == 2:
         body = struct.pack("!BBBBBBH", 0x21, 7, 100, 1, 0, 1, 0) + address + b"\0" * 8

@@ -43,9 +43,9 @@ class RecordedCpu:
     @property
     def cpuid(self) -> str:
         """The text of FASTCKSUM_CPUID that stands for this CPU."""
-        return "{vendor} {leaf1_eax:x} {leaf1_ecx:x} {leaf1_edx:x} {leaf7_ebx:x} {leaf7_ecx:x} {leaf7_1_eax:x} {xcr0:x}".format(
-            **self.registers
-        )
+        words = "{vendor} {leaf1_eax:x} {leaf1_ecx:x} {leaf1_edx:x}"
+        words += " {leaf7_ebx:x} {leaf7_ecx:x} {leaf7_1_eax:x} {xcr0:x}"
+        return words.format(**self.registers)
 
 
 _SSE: Final = frozenset(

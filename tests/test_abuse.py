@@ -1,4 +1,5 @@
-"""Nothing that a caller does breaks it: lengths below a kernel's own, memory that runs out, objects that change meanwhile.
+"""Nothing that a caller does breaks it: lengths below a kernel's own, memory that runs out, objects that change
+meanwhile.
 
 What ended in a crash once is tried in a process of its own, so that one that does so again is one red test.
 """

@@ -1,4 +1,6 @@
-"""fastcksum.capture: formats, damage at every byte, what is no capture, reports, and files that change or do not end."""
+"""fastcksum.capture: formats, damage at every byte, what is no capture, reports, and files that change or do not
+end.
+"""
 
 from __future__ import annotations
 
@@ -383,7 +385,9 @@ def test_every_prefix(write: Callable[..., str], name: str) -> None:
 
 
 def test_changed_bytes(write: Callable[..., str]) -> None:
-    """Single bytes changed at random (the C tests do a hundred thousand): a report or a ValueError that names the file."""
+    """Single bytes changed at random (the C tests do a hundred thousand): a report or a ValueError that names the
+    file.
+    """
     rng = random.Random(11)
     for data in (FILES["link-1.pcap"], FILES["all.pcapng"]):
         for _ in range(300):

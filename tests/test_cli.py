@@ -319,8 +319,8 @@ def test_check_names_the_first_difference_and_is_1(
     status, out, _ = run(capsys, "check", "--kernels", "reference,portable64")
     assert status == 1
     assert out == (
-        "portable64 is wrong at 17 bytes, offset 4079, an odd address, ending at a page end (contents: random, start value 0xbeef): "
-        "it gives 0x1234, right is 0xffff\n"
+        "portable64 is wrong at 17 bytes, offset 4079, an odd address, ending at a page end (contents: random, start "
+        "value 0xbeef): it gives 0x1234, right is 0xffff\n"
     )
     status, out, _ = run(capsys, "check", "--json", "--kernels", "portable64")
     assert status == 1

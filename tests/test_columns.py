@@ -1,4 +1,6 @@
-"""Report.columns() and what is made of them: rows, frames, Arrow tables, Parquet; the numbers that Wireshark gives frames."""
+"""Report.columns() and what is made of them: rows, frames, Arrow tables, Parquet; the numbers that Wireshark gives
+frames.
+"""
 
 from __future__ import annotations
 

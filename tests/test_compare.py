@@ -28,7 +28,9 @@ def made_up(
     sizes: tuple[int, ...] = (1500,),
     placements: int = 32,
 ) -> lab.Sweep:
-    """A sweep of a, b and a second copy of a: b takes `ratio` times as long, each placement has its own cost and noise."""
+    """A sweep of a, b and a second copy of a: b takes `ratio` times as long, each placement has its own cost and
+    noise.
+    """
     cells = [cell(name, size) for name in (A, B, COPY) for size in sizes]
     parts = []
     for placement in range(placements):

@@ -855,7 +855,8 @@ def test_each_recorded_cpu_lacks_what_x86_64_v4_asks_for_and_it_has_not(cpu: str
 
 
 def test_missing_features_are_named_as_the_system_names_them() -> None:
-    macros = "#define __x86_64__ 1\n#define __SSE3__ 1\n#define __AVX512F__ 1\n#define __LZCNT__ 1\n#define __OPTIMIZE__ 1\n"
+    names = "__x86_64__", "__SSE3__", "__AVX512F__", "__LZCNT__", "__OPTIMIZE__"
+    macros = "".join(f"#define {name} 1\n" for name in names)
     assert _features.missing(macros, _features.parse(CPUINFO)) == ("abm", "avx512f")
     assert _features.missing(macros.replace("x86_64", "aarch64"), _features.parse(CPUINFO)) == ()
     assert _features.missing(macros, frozenset()) == ()  # the system doesn't tell

@@ -52,7 +52,9 @@ def test_every_packet_of_the_fixtures(packet: make.Packet) -> None:
 
 
 def test_the_text() -> None:
-    """The header that RFC 1071's readers know: 45 00 00 73 .. sums to 0x2479c, folds to 0x479e, complements to 0xb861."""
+    """The header that RFC 1071's readers know: 45 00 00 73 .. sums to 0x2479c, folds to 0x479e, complements to
+    0xb861.
+    """
     header = bytes.fromhex("4500007300004000401100 00c0a80001c0a800c7".replace(" ", ""))
     told = explain(header + bytes(95), layer="ipv4")
     assert str(told).splitlines() == [

@@ -1,4 +1,6 @@
-"""capture.fix(), fastcksum fix and packets.fill_into(): what is written, what stays, and what tshark says of the result."""
+"""capture.fix(), fastcksum fix and packets.fill_into(): what is written, what stays, and what tshark says of the
+result.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,9 @@ def test_tunnels_are_mended_inside_out(inner: str, outer: str, tmp_path: Path) -
 
 
 def test_local_checksum_offload(tmp_path: Path) -> None:
-    """The outer sum is already that of the packet which the card sends: completing the inner one is all that is missing."""
+    """The outer sum is already that of the packet which the card sends: completing the inner one is all that is
+    missing.
+    """
     right = bytearray(tunnel("good", "good"))
     inner = 14 + 20 + 8 + 8 + 14
     pseudo = bytes(right[inner + 12 : inner + 20]) + struct.pack("!BBH", 0, 6, len(right) - inner - 20)

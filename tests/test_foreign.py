@@ -1,4 +1,5 @@
-"""Other people's captures, and other people's programs: tshark and tcpdump on every packet; scapy and dpkt on generated ones.
+"""Other people's captures, and other people's programs: tshark and tcpdump on every packet; scapy and dpkt on generated
+ones.
 
 The captures are those of two Debian packages (tools.py). A difference is listed in DIFFERENCES with the reason who is
 right; one that is not listed, or listed and not met, fails.
@@ -258,7 +259,7 @@ OWN_DIFFERENCES = {
     "tcp6-partial-tso": PARTIAL,
     "udp6-partial-tso": PARTIAL,
     "tcp-ffff-for-zero": "RFC 1071: 0xffff and 0x0000 are the same number; tshark asks for the one that is sent",
-    "dccp-coverage-5": "RFC 4340 section 9.2: more coverage than data makes the packet invalid; tshark covers what is there",
+    "dccp-coverage-5": "RFC 4340 section 9.2: more coverage than data is invalid; tshark covers what is there",
     "vrrp3-good": "RFC 9568: no pseudo header over IPv4; tshark has a preference for it",
     "total-past-end": "the length runs past the bytes: what is missing can't be summed; tshark sums what is there",
     "past-end6": "the same",

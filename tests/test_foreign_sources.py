@@ -1,8 +1,9 @@
 """More than a thousand captures out of the source packages of libpcap, tcpdump, Wireshark and nDPI, beside tshark.
 
-The first packets of each are copied into a few large captures, as tshark takes longer to start than to read one. What it
-says otherwise falls under a rule of RULES, with who is right and why. A difference that no rule knows, or a rule that
-nothing falls under, fails. `python tests/test_foreign_sources.py` prints what no rule knows, and how often each is met.
+The first packets of each are copied into a few large captures, as tshark takes longer to start than to read one.
+What it says otherwise falls under a rule of RULES, with who is right and why. A difference that no rule knows, or
+a rule that nothing falls under, fails. `python tests/test_foreign_sources.py` prints what no rule knows, and how
+often each is met.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ RULES = (
     Rule(
         "unchecked",
         "",
-        "the length runs past the bytes of the packet, and what is missing can't be summed (RFC 1071 sums all of it); tshark"
-        " sums what is there",
+        "the length runs past the bytes of the packet, and what is missing can't be summed (RFC 1071 sums all of "
+        "it); tshark sums what is there",
         reason="past the end",
     ),
     Rule("unchecked", "bad", "the same: the capture is cut", "pim", reason="truncated"),
@@ -76,24 +77,24 @@ RULES = (
     Rule(
         "good",
         "nothing",
-        "PIM version 1 and DVMRP are types of IGMP and have its checksum (RFC 1112 appendix I, RFC 1075); tshark files the"
-        " first under pim, and does not judge the second",
+        "PIM version 1 and DVMRP are types of IGMP and have its checksum (RFC 1112 appendix I, RFC 1075); tshark "
+        "files the first under pim, and does not judge the second",
         "igmp",
     ),
     Rule("nothing", "good", "the same: PIM version 1", "pim", capture="PIM-SM_join_prune.pcap"),
     Rule(
         "nothing",
         "",
-        "sFlow carries samples of packets that are cut off, OpenFlow packets in a stream of TCP: what they bring was not sent"
-        " in this frame",
+        "sFlow carries samples of packets that are cut off, OpenFlow packets in a stream of TCP: what they bring "
+        "was not sent in this frame",
         "ipv4 udp",
         capture="sflow-print-v6.pcap of13_ericsson.pcapng",
     ),
     Rule(
         "nothing",
         "",
-        "no header that is plausible stands behind the labels: its sum and its lengths are wrong (RFC 8469 says not to go by the"
-        " first nibble)",
+        "no header that is plausible stands behind the labels: its sum and its lengths are wrong (RFC 8469 says "
+        "not to go by the first nibble)",
         "ipv4 udp",
         capture="tok2str-oobr-2.pcap wb-oobr.pcap",
     ),
@@ -106,23 +107,24 @@ RULES = (
     Rule(
         "good",
         "bad",
-        "FabricPath has the frame check sequence of Ethernet, which a capture does not hold; tshark takes the last four bytes of"
-        " the segment for it",
+        "FabricPath has the frame check sequence of Ethernet, which a capture does not hold; tshark takes the "
+        "last four bytes of the segment for it",
         "tcp",
         capture="ajp.pcap",
     ),
     Rule(
         "bad",
         "nothing",
-        "a payload length of 0 over bytes that are there is that of a packet on its way to the card, and the sum is wrong with"
-        " what is there; tshark takes no bytes to be there",
+        "a payload length of 0 over bytes that are there is that of a packet on its way to the card, and the sum "
+        "is wrong with what is there; tshark takes no bytes to be there",
         "icmpv6",
         capture="icmpv6-length-zero.pcapng",
     ),
     Rule(
         "bad",
         "nothing",
-        "a header of less than 20 bytes (RFC 9293 section 3.1) does not end the segment, which the sum covers; tshark gives up",
+        "a header of less than 20 bytes (RFC 9293 section 3.1) does not end the segment, which the sum covers; "
+        "tshark gives up",
         "tcp",
         capture="kerberos_fuzz.pcapng reasm_crash_anon.pcapng",
     ),
@@ -206,7 +208,9 @@ def against(paths: list[Path]) -> Met:
 
 
 def is_pseudo_sum(row: capture.Row, packet: Packet) -> bool:
-    """Whether a field holds the sum of addresses and protocol, with the length of the segment or without (plain Python)."""
+    """Whether a field holds the sum of addresses and protocol, with the length of the segment or without (plain
+    Python).
+    """
     protocol, field = {"tcp": (6, 16), "udp": (17, 6)}[row.layer]
     start = row.offset - field
     addresses = ip_address(row.src).packed + ip_address(row.dst).packed

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 LOOKS = (32, 64, 128)
 
 
-# The critical values that tables of Wilcoxon's test print for 5 %, both sides: the least sum that is not rare is one more.
+# The critical values that tables of Wilcoxon's test print for 5 %, both sides: the least sum that is not rare is one
+# more.
 @pytest.mark.parametrize(
     ("n", "critical"), [(6, 0), (7, 2), (8, 3), (10, 8), (15, 25), (20, 52), (25, 89), (30, 137), (50, 434)]
 )
@@ -188,7 +189,9 @@ def test_without_places_the_numbers_pair_up_and_a_lost_one_takes_its_partner_onl
 
 
 def staged(draw: Callable[[int], np.ndarray], *, ratio: float, cells: int = 1) -> list[Decision]:
-    """The decisions on cells that are looked at as a comparison does; draw(n): log ticks of n placements of one code."""
+    """The decisions on cells that are looked at as a comparison does; draw(n): log ticks of n placements of one
+    code.
+    """
     found = []
     for _ in range(cells):
         a, b, copy = draw(LOOKS[-1]), draw(LOOKS[-1]) + math.log(ratio), draw(LOOKS[-1])

@@ -1,4 +1,6 @@
-"""The layers of the house (CONTRIBUTING.md), read from the includes of the C files and the imports of the Python files."""
+"""The layers of the house (CONTRIBUTING.md), read from the includes of the C files and the imports of the Python
+files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is linked beside a function: it is part of the hash, it is found from here, and what it is like is not guessed."""
+"""What is linked beside a function: it is part of the hash, it is found from here, and what it is like is not
+guessed.
+"""
 
 from __future__ import annotations
 

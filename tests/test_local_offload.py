@@ -31,7 +31,9 @@ STORED = ("lco-live-9", "lco-vxlan")
 
 @cache
 def frames() -> list[tuple[bytes, int]]:
-    """Frames and their link types: of this kernel, or where it gives no namespace or no tunnel, those that are stored."""
+    """Frames and their link types: of this kernel, or where it gives no namespace or no tunnel, those that are
+    stored.
+    """
     command = ["unshare", "--net", sys.executable, str(Path(__file__).with_name("lco_frames.py"))]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     live = [(bytes.fromhex(line), 1) for line in run.stdout.split()]

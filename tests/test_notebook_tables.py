@@ -1,4 +1,6 @@
-"""What a notebook shows of a result that is the last value of a cell: a table, not a wall; and a short repr elsewhere."""
+"""What a notebook shows of a result that is the last value of a cell: a table, not a wall; and a short repr
+elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The notebooks: each runs from top to bottom with a small plan, and what is committed is readable and keeps no secrets.
+"""The notebooks: each runs from top to bottom with a small plan, and what is committed is readable and keeps no
+secrets.
 
 The layer rules that hold for them (public names only, equal to their scripts) are in test_layers.py.
 """

@@ -159,7 +159,9 @@ def complete(packet: bytes, at: int, field: int, length: int, pseudo: bytes) -> 
 @pytest.mark.parametrize("tunnel", ["vxlan", "gre", "geneve", "vxlan-in-gre"])
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_local_checksum_offload(outer: Net, inner: Net, size: int, tunnel: str, kind: str) -> None:
-    """The outer sum is made for the packet that the card sends; captured before, the inner one holds its pseudo header."""
+    """The outer sum is made for the packet that the card sends; captured before, the inner one holds its pseudo
+    header.
+    """
     segment = (make.tcp if kind == "tcp" else make.udp)(inner, b"y" * size)
 
     def wrap(built: Built) -> Built:

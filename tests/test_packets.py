@@ -1,4 +1,6 @@
-"""fastcksum.packets: the packets of fixture_packets.py, lengths that lie, cuts at every byte, filling in, and errors."""
+"""fastcksum.packets: the packets of fixture_packets.py, lengths that lie, cuts at every byte, filling in, and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -342,7 +344,9 @@ def test_a_sum_that_looks_right_with_a_zero_field() -> None:
 
 
 def test_all_zero_icmp() -> None:
-    """The whole message zero but for the field: ffff is right, 0000 is not, and taking the field out must not mislead."""
+    """The whole message zero but for the field: ffff is right, 0000 is not, and taking the field out must not
+    mislead.
+    """
     for field, status in ((0xFFFF, "good"), (0x0000, "bad"), (0x1234, "bad")):
         message = struct.pack("!BBHHH", 0, 0, field, 0, 0)
         packet = Net4().carry(1, make.Built(message)).data

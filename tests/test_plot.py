@@ -49,7 +49,9 @@ def made_up(
     offsets: Sequence[int] = (0, 1),
     **way: Any,
 ) -> Sweep:
-    """Rounds of size / 10 + 5 ticks, and of a tenth and a fifth more; the second kernel takes half, load_only a fifth."""
+    """Rounds of size / 10 + 5 ticks, and of a tenth and a fifth more; the second kernel takes half, load_only a
+    fifth.
+    """
     cells = [
         dataclasses.replace(cell(name, size, offset), **way)
         for name in kernels

@@ -1,4 +1,6 @@
-"""What the compilers make of the production kernels: no instruction that a CPU may lack, no kernel too large for a cache."""
+"""What the compilers make of the production kernels: no instruction that a CPU may lack, no kernel too large for a
+cache.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How far something is: a bar where somebody looks, the caller's function, silence; and what is said of a missing extra."""
+"""How far something is: a bar where somebody looks, the caller's function, silence; and what is said of a missing
+extra.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The aims in the race and the published figures of peers (benchmarks/race_targets.py), on races that nobody measured."""
+"""The aims in the race and the published figures of peers (benchmarks/race_targets.py), on races that nobody
+measured.
+"""
 
 from __future__ import annotations
 

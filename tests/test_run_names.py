@@ -1,4 +1,6 @@
-"""What a run out of a mail is called: by the side that its heading names, and by what stands above it only if needed."""
+"""What a run out of a mail is called: by the side that its heading names, and by what stands above it only if
+needed.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def test_one_comparison_is_before_and_after(above: str, figures: str) -> None:
 
 
 def test_what_a_command_printed_ends_at_a_heading() -> None:
-    text = f"$ cat /etc/redhat-release\nSome Linux release 9.4\n#### main branch\n{TABLE}\n#### with the series\n{TABLE}"
+    printed = "$ cat /etc/redhat-release\nSome Linux release 9.4"
+    text = f"{printed}\n#### main branch\n{TABLE}\n#### with the series\n{TABLE}"
     assert runs(text) == ["main branch", "with the series"]
 
 

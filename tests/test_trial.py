@@ -1,4 +1,6 @@
-"""A function that is tried before it is believed: what it may not do to its buffer, to the machine, and to the trial."""
+"""A function that is tried before it is believed: what it may not do to its buffer, to the machine, and to the
+trial.
+"""
 
 from __future__ import annotations
 

@@ -124,7 +124,9 @@ def test_unknown_link_types_are_told(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_what_was_not_judged_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Counted by reason, the most frequent first: 3 of a next header, 2 of an ethertype; a judged packet is none of them."""
+    """Counted by reason, the most frequent first: 3 of a next header, 2 of an ethertype; a judged packet is none of
+    them.
+    """
     tcp = make.tcp(Net4()).data
     other = bytes(range(12)) + b"\x88\xe5" + bytes(40)
     experiment = bytes.fromhex("6000000000083d40") + bytes(31) + b"\1" + bytes(8)  # next header 61 over IPv6

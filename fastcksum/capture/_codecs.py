@@ -1,4 +1,4 @@
-"""What the bytes of a capture file are packed in, told by what the file begins with, and what a file is that is none."""
+"""What the bytes of a capture file are packed in, told by what it begins with, and what a file is that is none."""
 
 from __future__ import annotations
 
@@ -186,7 +186,9 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 class Decompressed:
-    """The bytes in a file of one or more compressed members, one behind the other; at most as many at once as asked for."""
+    """The bytes in a file of one or more compressed members, one behind the other; at most as many at once as asked
+    for.
+    """
 
     def __init__(self, source: Source, codec: Codec) -> None:
         self._source = source

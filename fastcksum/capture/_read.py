@@ -81,7 +81,7 @@ def _column(array: npt.ArrayLike, dtype: type[np.integer[Any]], name: str) -> np
 
 
 def _read_all(name: str) -> tuple[bytes, str | None]:
-    """The whole file, decompressed, and what is wrong with its compression. ValueError if it begins as no capture does."""
+    """The whole file, decompressed, and what is wrong with its compression. ValueError if it begins as none does."""
     with open_source(name) as source:
         stream = open_stream(source)
         chunks: list[bytes] = []

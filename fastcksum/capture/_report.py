@@ -65,7 +65,7 @@ class Judged(NamedTuple):
 
 
 def wanted_codes(statuses: Sequence[str] = (), layers: Sequence[str] = ()) -> npt.NDArray[np.bool_]:
-    """Which codes have one of these statuses and one of these layers; none of them named: all. ValueError if unknown."""
+    """Which codes have one of these statuses and one of these layers; none named: all. ValueError if unknown."""
     for given, known, what in ((statuses, STATUSES, "status"), (layers, LAYERS, "layer")):
         for name in given:
             if name not in known:

@@ -29,8 +29,8 @@ def verify(source: str | os.PathLike[str] | Capture, *, progress: ProgressLike =
     progress  a function is called with the bytes of the file done, and all of them; None draws tqdm's bar on a
               terminal or in a notebook, True draws one anyway, False none
 
-    What a packet contains never raises anything: see packets.verify_packet. Damage and the errors for a file are those of
-    read(); a Capture with a packet outside its data is a ValueError that names it.
+    What a packet contains never raises anything: see packets.verify_packet. Damage and the errors for a file are those
+    of read(); a Capture with a packet outside its data is a ValueError that names it.
     """
     tally = Tally()
     if isinstance(source, Capture):

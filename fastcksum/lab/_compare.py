@@ -135,10 +135,8 @@ def _course(
     check_way(mode, cache, form)
     mixes = request.check_mixes(mode, lengths)
     sets = request.sets_for(cache, host())
-    if mode == "mixed":
-        grid = request.mix_grid(mixes, cache, form)
-    else:
-        grid = request.grid(sizes, offsets, mode, cache, form)
+    mixed = mode == "mixed"
+    grid = request.mix_grid(mixes, cache, form) if mixed else request.grid(sizes, offsets, mode, cache, form)
     cells, left_out = request.lay_out(kernels, grid, mixes, sets)
     anybody = [dataclasses.replace(cell, kernel="") for cell in cells]
     shared = [

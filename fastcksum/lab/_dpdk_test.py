@@ -29,8 +29,8 @@ def dpdk_test(runs: int = 5, *, progress: Progress | bool | None = None) -> pd.D
     """Runs cksum_perf_autotest of the installed dpdk-test so many times; its tables, one row a cell and run.
 
     Columns: run (from 1), alignment, size (bytes), cycles_per_block, cycles_per_byte, both in ticks of the TSC, as it
-    prints them. .attrs: command, version of the package, interrupted. It runs without huge pages and devices, on the CPU
-    that sweep() pins itself to; about 9 s a run. progress is called with (runs done, runs).
+    prints them. .attrs: command, version of the package, interrupted. It runs without huge pages and devices, on the
+    CPU that sweep() pins itself to; about 9 s a run. progress is called with (runs done, runs).
 
     FileNotFoundError with the apt line if dpdk-test isn't installed. RuntimeError in its words if it fails, prints a
     table that can't be read, or doesn't end within ten minutes. Ctrl-C after the first run keeps the runs that were

@@ -36,8 +36,8 @@ WIDTH: Final = 100
 class LearningRow(NamedTuple):
     """One batch: calls before it since other code ran, calls in it, and ticks of one of them over the lessons.
 
-    ticks_per_call is the median, q1 and q3 the quartiles: what an untrained core takes is no floor. pair is that part of
-    ticks_per_call which the pair of counter readings takes, dear where a batch is one call.
+    ticks_per_call is the median, q1 and q3 the quartiles: what an untrained core takes is no floor. pair is that part
+    of ticks_per_call which the pair of counter readings takes, dear where a batch is one call.
     """
 
     kernel: str
@@ -86,7 +86,7 @@ class Learning:
             f"{self.lessons} lessons a kernel and size, each after other code has run (some thousand branches taken or "
             f"not by chance), in a shuffled order (seed {self.seed}); {self.dropped} dropped; offset {self.offset}"
         )
-        figures = f"{unit} a call: median (quartiles) over the lessons, gross; `pair` of it are the readings of the counter"
+        figures = f"{unit} a call: median (quartiles) over the lessons, gross; `pair` of it reads the counter"
         lines = [*self.host.to_lines(WIDTH), *labelled_lines("Measured", how, WIDTH)]
         lines += labelled_lines("Figures", figures, WIDTH)
         for kernel, size in dict.fromkeys((row.kernel, row.size) for row in self.rows):
@@ -122,8 +122,8 @@ def learning(
     the batches follow each other with nothing between them but the readings of the counter. kernel, size: one or
     several; size and offset in bytes, from the start of a page; lessons: of each kernel and size.
 
-    ValueError for a kernel that can't run here, isn't made for that size, or whose sum is wrong. The thread is pinned to
-    one CPU meanwhile.
+    ValueError for a kernel that can't run here, isn't made for that size, or whose sum is wrong. The thread is pinned
+    to one CPU meanwhile.
     """
     chosen, sizes = choose(kernel), integers("size", size)
     check_count("lessons", lessons)
@@ -133,8 +133,8 @@ def learning(
         for bytes_ in sizes:
             if not each.min_len <= bytes_ <= each.max_len:
                 raise ValueError(
-                    f"kernel '{each.name}' is made for {each.min_len} to {each.max_len} bytes, not {bytes_}; give a size "
-                    "within, or another kernel"
+                    f"kernel '{each.name}' is made for {each.min_len} to {each.max_len} bytes, not {bytes_}; give a "
+                    "size within, or another kernel"
                 )
     seed = draw_seed() if seed is None else check_seed(seed)
     source = np.random.default_rng(seed)
@@ -183,7 +183,7 @@ def batches_up_to(calls: int) -> list[int]:
 def rows_of(
     samples: Structured, cells: Sequence[tuple[str, int]], batches: Sequence[int], pair: float
 ) -> list[LearningRow]:
-    """The rows of samples whose `cell` is an index into the cells, (kernel, size); NaN where every lesson was flagged."""
+    """The rows of samples whose `cell` is an index into the cells, (kernel, size); NaN where all are flagged."""
     rows = []
     for cell, (kernel, size) in enumerate(cells):
         of_cell = samples[(samples["cell"] == cell) & (samples["flags"] == 0)]

@@ -51,8 +51,8 @@ class Samples:
 
     def __repr__(self) -> str:
         return (
-            f"<Samples: {self.kernel}, {self.length} bytes at offset {self.offset}: {self.best:.2f} {self.unit} a call, "
-            f"best of {len(self.ticks_per_call)} rounds>"
+            f"<Samples: {self.kernel}, {self.length} bytes at offset {self.offset}: {self.best:.2f} {self.unit} a "
+            f"call, best of {len(self.ticks_per_call)} rounds>"
         )
 
 

@@ -140,7 +140,7 @@ class Race:
         return html_table(f"{self.chosen}; {tick_name(self.host.unit)} a call; {self.host.cpu}", head, rows)
 
     def figures(self) -> Table:
-        """Ticks a call of each kernel in each cell: pseudomedians over the placements, of each peer in its best build."""
+        """Ticks a call of each kernel in each cell: pseudomedians over the placements, of each peer's best build."""
         return contests.table_of(self.minima, self.field)
 
     def means(self) -> list[Mean]:

@@ -51,12 +51,12 @@ def sweep(
     cache: "hot" (in L1 as far as the size allows); "l2", "l3", "dram", sets of many buffers as large as plan.set_bytes
     says; "cold", flushed before each call, one call a sample.
     form: "plain"; "dpdk", the ten blocks of DPDK's cksum_perf_autotest in turn, folded into a volatile sum.
-    placements: the code linked at so many places in a page, 1 or a multiple of 4, drawn so that each residue of 16 bytes
-    in a line comes equally often; needs a compiler, else 1 and the plan says why. processes: the whole in so many
-    processes, one after another. huge_pages: ask for them; plan.pages says what came of it.
-    batch_ticks: how long a batch lasts at least; None: 1000 steps of the counter, or empty pairs of readings.
-    seed: of the bytes, the order and the places; None draws one, which the plan keeps. progress: called with (rounds
-    done, rounds); None draws a bar if standard error is a terminal.
+    placements: the code linked at so many places in a page, 1 or a multiple of 4, drawn so that each residue of 16
+    bytes in a line comes equally often; needs a compiler, else 1 and the plan says why. processes: the whole in so many
+    processes, one after another. huge_pages: ask for them; plan.pages says what came of it. batch_ticks: how long a
+    batch lasts at least; None: 1000 steps of the counter, or empty pairs of readings. seed: of the bytes, the order and
+    the places; None draws one, which the plan keeps. progress: called with (rounds done, rounds); None draws a bar if
+    standard error is a terminal.
 
     ValueError for what there isn't, and for a kernel whose sum of a cell is wrong. Cells outside a kernel's min_len
     to max_len are left out and said so in the plan. Ctrl-C after the first round ends the sweep and keeps the whole

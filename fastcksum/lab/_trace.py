@@ -93,8 +93,8 @@ class Trace:
             *(f"{row.kernel:<24} {row.ns_per_packet:>10.2f} {row.share:>17.1%}" for row in self.rows),
             f"{'(no sum)':<24} {self.without_sum:>10.2f}",
             "Published (netdev 2021-11, Cascade Lake, csum_partial): 4.16 % before, 0.83 % after. That is the share of",
-            "everything one core does at line rate: driver, stack, memory management and wake-ups too. Here the rest of",
-            "a packet's work is its headers and one copy, so that the share is an upper bound of what a system shows.",
+            "everything one core does at line rate: driver, stack, memory management, wake-ups. Here the rest of a",
+            "packet's work is its headers and one copy, so that the share is an upper bound of what a system shows.",
         ]
         return "\n".join(lines) + "\n"
 

@@ -201,8 +201,8 @@ def set_stride(size: int, offset: int) -> int:
 
 
 def set_sizes(caches: Sequence[Cache]) -> dict[str, int]:
-    """Bytes of the l2, l3 and dram sets, from the caches of this machine. {} where it doesn't tell them; no l3 where half
-    of L3 is not even twice L2: such a set would mostly lie in L2.
+    """Bytes of the l2, l3 and dram sets, from the caches of this machine. {} where it doesn't tell them; no l3 where
+    half of L3 is not even twice L2: such a set would mostly lie in L2.
 
     A set is well inside its cache and well outside the one before: half of L2; sixteen times L2 but at most half of
     L3, of which neighbours take their part; four times L3 but at most 1 GiB (twice L3 if that is more).

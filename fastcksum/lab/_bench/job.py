@@ -151,8 +151,8 @@ def _rounds(
 ) -> None:
     """Gives the samples of each round at each placement to `keep`.
 
-    Every placement has its first round before any has its second: a shared core is slow for seconds, so that a placement
-    whose rounds followed each other would have no other minimum.
+    Every placement has its first round before any has its second: a shared core is slow for seconds, so that a
+    placement whose rounds followed each other would have no other minimum.
     """
     benches = [
         _PlacedBench(job, placement, timed, spans, regions)

@@ -2,11 +2,11 @@
 
 Where code lies changes what it costs - branch predictor sets, the op cache, lines that an instruction straddles - by a
 factor at small sizes, and one build shows one throw of these dice. A page has 64 lines of 64 bytes, and functions are
-aligned to 16 bytes: 4 residues in a line. Of each four placements, counted from number 0 on, each residue is that of the
-kernel once and that of its loops once; of each sixteen, each pair of residues comes once (a Latin square). The lines of
-each four lie in the four quarters of the page, those of each sixteen in its sixteenths, those of 64 are all lines.
-What is left to chance is drawn for each kernel, its loops and each copy by itself. A placement's places depend on its
-number, not on how many there are: more placements are added to those that were measured.
+aligned to 16 bytes: 4 residues in a line. Of each four placements, counted from number 0 on, each residue is that of
+the kernel once and that of its loops once; of each sixteen, each pair of residues comes once (a Latin square). The
+lines of each four lie in the four quarters of the page, those of each sixteen in its sixteenths, those of 64 are all
+lines. What is left to chance is drawn for each kernel, its loops and each copy by itself. A placement's places depend
+on its number, not on how many there are: more placements are added to those that were measured.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ class Course:
 
 
 def run(course: Course, report: Progress) -> tuple[Structured, Plan]:
-    """Links, runs, and joins what each process measured. Ctrl-C after the first whole round ends it and keeps those done.
+    """Links, runs, and joins what each process measured. Ctrl-C after the first whole round ends it and keeps those
+    done.
 
     report is called with (steps done, steps): a kernel that was linked, where there are several placements, or a round.
     ValueError for a kernel whose sum of one of its cells is wrong.

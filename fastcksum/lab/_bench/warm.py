@@ -1,7 +1,7 @@
 """How long a loop must run until this core's branch predictors know it.
 
-AMD's Zen 5 needs about a millisecond of the same code without a system call; until then a loop of short calls stays in a
-mode that takes 1.2 to 1.6 times as long. Other cores need less.
+AMD's Zen 5 needs about a millisecond of the same code without a system call; until then a loop of short calls stays in
+a mode that takes 1.2 to 1.6 times as long. Other cores need less.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def find_warm_up(
 ) -> int:
     """The least of shortest, 2 * shortest ... ticks from which on two doublings change no figure by more than 1 %.
 
-    measure: the figures of some cells after that many ticks of warming, None where other programs leave the core no such
-    stretch. The longest one that could be measured where nothing settles.
+    measure: the figures of some cells after that many ticks of warming, None where other programs leave the core no
+    such stretch. The longest one that could be measured where nothing settles.
     """
     figures: list[list[float]] = []
     for doubling in range(doublings + 1):

@@ -35,7 +35,8 @@ def try_out(path: Path, unit: Unit) -> None:
     package_home = str(Path(__file__).resolve().parents[3])
     paths = [package_home, *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
-    # Files, not pipes: a process that the function leaves behind holds a pipe open, and one that prints much blocks on it.
+    # Files, not pipes: a process that the function leaves behind holds a pipe open, and one that prints much blocks on
+    # it.
     with open(os.memfd_create("verdict"), "rb") as said, tempfile.TemporaryFile() as complaint:  # noqa: PTH123 - descriptor
         trial = subprocess.Popen(
             [*command, str(said.fileno())],
@@ -83,8 +84,8 @@ def _words_for_unloaded(symbol: str, error: str) -> str:
     if missing is None:
         return f"'{symbol}' can't be loaded: {error}"
     return (
-        f"'{symbol}' can't be loaded: undefined symbol: {missing[1]}; it is a macro or a function that neither the source "
-        "nor a header defines, or its object is missing in the flags"
+        f"'{symbol}' can't be loaded: undefined symbol: {missing[1]}; it is a macro or a function that neither the "
+        "source nor a header defines, or its object is missing in the flags"
     )
 
 

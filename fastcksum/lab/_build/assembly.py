@@ -89,7 +89,7 @@ _LISTED_TARGET = re.compile(r"\b([0-9a-f]+) <([\w.$]+)(\+0x[0-9a-f]+)?>")
 
 
 def from_objdump(listing: str) -> str:
-    """What objdump lists of linked code (--disassemble --no-show-raw-insn) as assembly: labels where it has addresses."""
+    """What objdump lists of linked code (--disassemble --no-show-raw-insn) as assembly: labels, not addresses."""
     inside = {found[1] for found in _LISTED_TARGET.finditer(listing) if found[3]}
     out: list[str] = []
     end: list[str] = []

@@ -101,7 +101,7 @@ def candidates(text: str) -> tuple[dict[str, LengthType], list[str]]:
 
 
 def _has_signature(returns: str, parameters: str) -> bool:
-    """Whether a function returns a number and takes a const void pointer and two numbers. The compiler knows the rest."""
+    """Whether a function returns a number and takes a const void pointer and two numbers; the rest is checked."""
     parts = parameters.split(",")
     if len(parts) != 3 or "*" in returns or re.search(r"\bvoid\b", returns):
         return False

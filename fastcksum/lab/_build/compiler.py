@@ -98,8 +98,9 @@ def compile_kernel(
     ABI lets a caller rely on are compared before and after.
 
     CompileError (a ValueError) if the compiler is missing or refuses, in its words. KernelError (a ValueError) if the
-    function writes, leaves the machine otherwise than it was, crashes, hangs or gives a wrong sum, with length, offset, got and expected; and if the flags ask for
-    instructions that this CPU lacks: it is not executed then. ValueError if no function or several qualify.
+    function writes, leaves the machine otherwise than it was, crashes, hangs or gives a wrong sum, with length, offset,
+    got and expected; and if the flags ask for instructions that this CPU lacks: it is not executed then. ValueError if
+    no function or several qualify.
     """
     return admit(build(source, compiler, flags, symbol=symbol, max_len=max_len, inline_length=inline_length))
 

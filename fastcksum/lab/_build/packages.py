@@ -78,7 +78,8 @@ def installed(compiler: str | Sequence[str] = "gcc", flags: Sequence[str] = ("-O
     __rte_raw_cksum   DPDK's header (libdpdk-dev): compiled here, by this compiler with these flags behind pkg-config's
     inet_chksum       lwIP's library (liblwip-dev): to 65535 bytes
     libnet_in_cksum   libnet's library (libnet1-dev), with its LIBNET_CKSUM_CARRY: to 65535 bytes
-    ip_cksum_add      libdumbnet's library (libdumbnet-dev), with its ip_cksum_carry: 2 to 65535 bytes; below it reads 32
+    ip_cksum_add      libdumbnet's library (libdumbnet-dev), with its ip_cksum_carry: 2 to 65535 bytes; below it reads
+    32
                       bytes that it was not given
 
     Each is checked as by compile_kernel(). origin has the package's version. Of a library's function the call is

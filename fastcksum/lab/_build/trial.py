@@ -2,8 +2,8 @@
 
     python trial.py OBJECT SYMBOL CPU_SECONDS DESCRIPTOR
 
-Says one JSON object a line into a file of its own, open as DESCRIPTOR, so that what the kernel prints is never taken for
-it: {"at": ...} before each step, so that the last one names where it died, and at the end {"right": true},
+Says one JSON object a line into a file of its own, open as DESCRIPTOR, so that what the kernel prints is never taken
+for it: {"at": ...} before each step, so that the last one names where it died, and at the end {"right": true},
 {"wrong": ...}, {"state": ...}, {"unfit": reason} or {"error": text}.
 """
 

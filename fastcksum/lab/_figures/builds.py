@@ -34,9 +34,10 @@ class MatrixRow(NamedTuple):
 
     flags are those of the optimisation; target is what -march says, "" without it; frame_pointer None is as the
     compiler likes. vectorised and vector_bits tell what
-    the compiler made of the main loop, None where its assembly doesn't show it. Builds with the same code_sha256 are the
-    same machine code, and share their figures. ticks: one a size, in units of the sweep; None where it was not timed.
-    status: "timed"; "not run", since this CPU lacks what it was built for; "not built"; "wrong" (or crashed). note: why.
+    the compiler made of the main loop, None where its assembly doesn't show it. Builds with the same code_sha256 are
+    the same machine code, and share their figures. ticks: one a size, in units of the sweep; None where it was not
+    timed. status: "timed"; "not run", since this CPU lacks what it was built for; "not built"; "wrong" (or crashed).
+    note: why.
     """
 
     kernel: str
@@ -131,8 +132,8 @@ def _text_lines(found: Matrix) -> list[str]:
             lines += [f"### {kernel}, {compiler}", *_table_lines(rows, found.sizes, part), ""]
     lines += labelled_lines(
         "Columns",
-        "target: -march; fp: whether the frame pointer is kept; vector: bits of the packed additions in the widest loop; "
-        "code: the first digits of the machine code's hash: the same code is timed once",
+        "target: -march; fp: whether the frame pointer is kept; vector: bits of the packed additions in the widest "
+        "loop; code: the first digits of the machine code's hash: the same code is timed once",
         WIDTH,
     )
     if found.sweep is not None:
@@ -161,9 +162,10 @@ def _table_lines(rows: Sequence[MatrixRow], sizes: Sequence[int], part: slice) -
     head = f"{'flags':<{wide}} {'target':<{aim}} {'fp':<3} {'vector':>6} {'bytes':>6} {'code':<6}"
     lines = [head + "".join(f" {size:>8}" for size in sizes[part])]
     for row in rows:
+        pointer = _FRAME_POINTER_WORDS[row.frame_pointer]
         facts = (
-            f"{row.flags:<{wide}} {row.target or '-':<{aim}} {_FRAME_POINTER_WORDS[row.frame_pointer]:<3} "
-            f"{_vector(row):>6} {'-' if row.code_bytes is None else row.code_bytes:>6} {(row.code_sha256 or '-')[:6]:<6}"
+            f"{row.flags:<{wide}} {row.target or '-':<{aim}} {pointer:<3} {_vector(row):>6} "
+            f"{'-' if row.code_bytes is None else row.code_bytes:>6} {(row.code_sha256 or '-')[:6]:<6}"
         )
         if row.status == "timed":
             lines.append(

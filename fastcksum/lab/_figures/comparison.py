@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 class Ratio(NamedTuple):
     """One cell of a comparison.
 
-    ticks_a, ticks_b: ticks a call, pseudomedians over the placements of the minima. ratio: b by a, the middle of the ratios of
-    all pairs of placements; low and high its interval, sure in all cells together (NaN where too few placements are
-    left). noise_floor: how far two copies of a lie apart, as a factor >= 1. placements: how many pairs count. verdict:
-    "faster", "slower", "same" (the interval lies within what counts as none), "unresolved"; text says it in words.
+    ticks_a, ticks_b: ticks a call, pseudomedians over the placements of the minima. ratio: b by a, the middle of the
+    ratios of all pairs of placements; low and high its interval, sure in all cells together (NaN where too few
+    placements are left). noise_floor: how far two copies of a lie apart, as a factor >= 1. placements: how many pairs
+    count. verdict: "faster", "slower", "same" (the interval lies within what counts as none), "unresolved"; text says
+    it in words.
     """
 
     size: int
@@ -205,10 +206,10 @@ def _head(found: Comparison) -> list[str]:
     stages = ", ".join(map(str, found.looks))
     together = f" and {len(found.looks)} looks" if len(found.looks) > 1 else ""
     compared = (
-        f"b / a: {found.b} by {found.a} in ticks a call, below 1 b is faster. Intervals by signed ranks over placements, "
-        f"{found.confidence:.0%} sure in all {cells} cells{together} together; judged after {stages} placements, until "
-        f"decided. Floor: what two copies of a, each at places of its own, differ by. Same: the interval lies within "
-        f"{found.within * 100:g} %"
+        f"b / a: {found.b} by {found.a} in ticks a call, below 1 b is faster. Intervals by signed ranks over "
+        f"placements, {found.confidence:.0%} sure in all {cells} cells{together} together; judged after {stages} "
+        f"placements, until decided. Floor: what two copies of a, each at places of its own, differ by. Same: the "
+        f"interval lies within {found.within * 100:g} %"
     )
     facts = {each["name"]: each for each in plan.kernels}
     return [
@@ -222,7 +223,8 @@ def _head(found: Comparison) -> list[str]:
 
 def _table(found: Comparison) -> list[str]:
     unit = tick_name(found.sweep.host.unit)
-    head = f"{'size':>10} {'offset':>6} {'a':>9} {'b':>9} {'b / a':>7} {'interval':>16} {'floor':>6} {'placed':>6}  verdict"
+    head = f"{'size':>10} {'offset':>6} {'a':>9} {'b':>9} {'b / a':>7} {'interval':>16} "
+    head += f"{'floor':>6} {'placed':>6}  verdict"
     return [f"{unit + ' a call':>37}", head, *(_line(ratio) for ratio in found.ratios)]
 
 

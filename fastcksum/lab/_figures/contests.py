@@ -83,9 +83,10 @@ class Contest(NamedTuple):
     """One cell of the race.
 
     ratio: ticks of ours by those of the best peer, below 1 if ours is faster, with its interval (NaN where the
-    placements are too few to have one). logs: log(ours / peer) of each pair of placements, by the pair's number. peer: the best one over all placements, and how it was built; each half of the
-    placements is judged against the one that the other half chose. ticks and peer_ticks: middles over the placements.
-    fastest: which of all our kernels is the fastest here. size is 0 for a mix of lengths, and offset -1.
+    placements are too few to have one). logs: log(ours / peer) of each pair of placements, by the pair's number. peer:
+    the best one over all placements, and how it was built; each half of the placements is judged against the one that
+    the other half chose. ticks and peer_ticks: middles over the placements. fastest: which of all our kernels is the
+    fastest here. size is 0 for a mix of lengths, and offset -1.
     """
 
     mode: str

@@ -77,8 +77,8 @@ def about_of(sweep: Sweep) -> About:
     dropped = sum(row.dropped for row in rows)
     if dropped:
         notes.append(
-            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or took "
-            "a page fault."
+            f"Dropped: {dropped} of {len(sweep.samples)} samples, in which the thread migrated, was switched out or "
+            "took a page fault."
         )
     noisy = sum(row.badge != "clean" for row in rows)
     notes.append(f"Of {len(rows)} figures {noisy} are not clean: they don't repeat, or the core was shared.")
@@ -98,11 +98,12 @@ def _letters(field: Field) -> dict[str, str]:
 def _how(host: Host, about: About, field: Field, letters: Mapping[str, str]) -> list[str]:
     peers = len({field.runners[name].kernel for name in field.peers})
     figures = (
-        f"{tick_name(host.unit)} a call, gross: the pseudomedian (the median of the means of all pairs) over the placements "
-        f"of the minima. Ratio: {field.chosen} by the best of {peers} peers in that cell, each in its best build there; below 1 {field.chosen} is faster. The "
-        f"peer is chosen on one half of the placements and judged on the other, and the other way round. Won and lost: "
-        f"the interval of the ratio ({CONFIDENCE:.0%} in each cell) lies on one side of 1, and the ratio is further from "
-        "it than two copies of one code are"
+        f"{tick_name(host.unit)} a call, gross: the pseudomedian (the median of the means of all pairs) over the "
+        f"placements of the minima. Ratio: {field.chosen} by the best of {peers} peers in that cell, each in its best "
+        f"build there; below 1 {field.chosen} is faster. The peer is chosen on one half of the placements and "
+        "judged on the other, and the other way round. Won and lost: the interval of the ratio "
+        f"({CONFIDENCE:.0%} in each cell) lies on one side of 1, and the ratio is further from it than two "
+        "copies of one code are"
     )
     builds = "; ".join(f"{letter} {build}" for build, letter in letters.items())
     return [
@@ -130,7 +131,8 @@ def _cell_line(contest: Contest, letters: Mapping[str, str]) -> str:
     offset = f"+{contest.offset}" if not mixed else "dep." if contest.mode == "mixed dependent" else "ind."
     peer = f"{ticks_text(contest.peer_ticks):>9} {_peer(contest, letters)}"
     return (
-        f"{where:>9} {offset:>7} {ticks_text(contest.ticks):>10} {peer:<30} {contest.ratio:>6.2f} {_interval(contest.low, contest.high, 2):>14} "
+        f"{where:>9} {offset:>7} {ticks_text(contest.ticks):>10} {peer:<30} {contest.ratio:>6.2f} "
+        f"{_interval(contest.low, contest.high, 2):>14} "
         f"{contest.verdict}"
     )
 
@@ -141,7 +143,8 @@ def _interval(low: float, high: float, decimals: int) -> str:
 
 def _mean_lines(found: Sequence[Mean]) -> list[str]:
     lines = [
-        f"{mean.what:<26} {ratio_text(mean.ratio):>6} {_interval(mean.low, mean.high, 3):>16} {mean.cells:>6} {mean.won:>6} {mean.lost:>6} {mean.unresolved:>11}"
+        f"{mean.what:<26} {ratio_text(mean.ratio):>6} {_interval(mean.low, mean.high, 3):>16} {mean.cells:>6} "
+        f"{mean.won:>6} {mean.lost:>6} {mean.unresolved:>11}"
         for mean in found
         if mean.cells
     ]
@@ -169,7 +172,8 @@ def _lost_lines(found: Sequence[Contest], cells: int, letters: Mapping[str, str]
     if not found:
         return [f"### Lost: none of {cells} cells"]
     lines = [
-        f"{contest.case!s:<30} {contest.ratio:>6.2f}  {_interval(contest.low, contest.high, 2)}  {_peer(contest, letters)}"
+        f"{contest.case!s:<30} {contest.ratio:>6.2f}  {_interval(contest.low, contest.high, 2)}  "
+        f"{_peer(contest, letters)}"
         for contest in found
     ]
     return [f"### Lost: {len(found)} of {cells} cells", *lines]
@@ -181,7 +185,8 @@ def _ours_lines(chosen: str, table: Sequence[Contest]) -> list[str]:
     if not ahead:
         return []
     lines = [
-        f"{contest.case!s:<30} {ticks_text(contest.ticks):>10} {ticks_text(contest.fastest_ticks):>10}  {contest.fastest}"
+        f"{contest.case!s:<30} {ticks_text(contest.ticks):>10} {ticks_text(contest.fastest_ticks):>10}  "
+        f"{contest.fastest}"
         for contest in ahead
     ]
     return [f"### Where another of ours takes less than {chosen}: {len(ahead)} of {len(table)} cells", *lines]

@@ -54,9 +54,10 @@ class Plan:
     kernels: the fields of each Kernel, by name of the field. left_out: sentences about cells that were asked for and
     not timed. lengths: what is behind each mix. mean_lengths: bytes a call of each cell. set_bytes: the size of each
     cache's set. pages: what backed the largest buffer. placement_note: why there is only one placement, where more were
-    asked for. places: (offset of the kernel, offset of its loops) in a page at each placement, by kernel. warm_ticks: how
-    long a cell's loop runs before its batches are timed, in each visit. batches: so many in each. processor: the CPU that the thread was pinned to, None where that was refused. started: UTC.
-    interrupted: Ctrl-C ended it when the last process had done rounds_done rounds at each of the placements.
+    asked for. places: (offset of the kernel, offset of its loops) in a page at each placement, by kernel. warm_ticks:
+    how long a cell's loop runs before its batches are timed, in each visit. batches: so many in each. processor: the
+    CPU that the thread was pinned to, None where that was refused. started: UTC. interrupted: Ctrl-C ended it when the
+    last process had done rounds_done rounds at each of the placements.
     """
 
     kernels: tuple[dict[str, Any], ...]

@@ -121,8 +121,8 @@ def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
 def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
     badges = ", ".join(f"{count} {name}" for name, count in _count_badges(rows).items())
     figures = (
-        "the minimum over the rounds, gross. A remark names a cell that is not clean and how far its median lies above; "
-        f"of {len(rows)} cells {badges}"
+        "the minimum over the rounds, gross. A remark names a cell that is not clean and how far its median lies "
+        f"above; of {len(rows)} cells {badges}"
     )
     return [
         *host.to_lines(WIDTH),

@@ -1,7 +1,7 @@
 """Results on disk: one JSON file each, with samples, host, plan, schema number and a hash that tells damage.
 
-Nothing but the standard library and NumPy is needed. JSON has no tuples, no keys but text and no NaN: lists come back as
-tuples, other mappings are {"items": [[key, value], ...]}, a figure that is none is {"float": "nan"}.
+Nothing but the standard library and NumPy is needed. JSON has no tuples, no keys but text and no NaN: lists come back
+as tuples, other mappings are {"items": [[key, value], ...]}, a figure that is none is {"float": "nan"}.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if not target.name.endswith(SUFFIXES):
         raise ValueError(
-            f"a result is saved as .json or .json.gz, not as {target.name!r}; frame().to_csv() and frame().to_parquet() "
-            "write tables"
+            f"a result is saved as .json or .json.gz, not as {target.name!r}; frame().to_csv() and "
+            "frame().to_parquet() write tables"
         )
     if not target.parent.is_dir():
         raise FileNotFoundError(

@@ -33,11 +33,11 @@ class Row(NamedTuple):
 
     Times are in `unit`s a call. At one placement in one process ticks_per_call is the minimum over the rounds, q1 and
     q3 are quartiles, error is (median - minimum) / minimum. Over several processes each is the median at a placement,
-    then the pseudomedian of those of the placements; placement_low and placement_high are the least and the largest minimum (NaN
-    with a single one). badge: "clean" where ticks_per_call repeats in halves of the rounds. Per-byte figures are of the
-    gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is larger
-    than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a mix of
-    lengths; its per-byte figures are of its mean length.
+    then the pseudomedian of those of the placements; placement_low and placement_high are the least and the largest
+    minimum (NaN with a single one). badge: "clean" where ticks_per_call repeats in halves of the rounds. Per-byte
+    figures are of the gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is
+    larger than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a
+    mix of lengths; its per-byte figures are of its mean length.
     """
 
     kernel: str
@@ -145,7 +145,7 @@ def first_of_rounds(samples: Structured) -> tuple[npt.NDArray[np.intp], npt.NDAr
 
 
 def placement_minima(samples: Structured, n_cells: int) -> list[dict[int, float]]:
-    """Of each cell, placement -> the median over the processes of the minima there; NaN where all samples are flagged."""
+    """Of each cell, placement -> the median over the processes of the minima there; NaN where all are flagged."""
     order = np.lexsort([samples[name] for name in ("process", "placement", "cell")])
     keys = [samples[name][order] for name in ("cell", "placement", "process")]
     per_call = np.where(samples["flags"] == 0, samples["ticks"] / samples["calls"], np.inf)[order]

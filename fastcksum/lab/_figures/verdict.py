@@ -1,8 +1,8 @@
 """Faster, slower, the same or unresolved: what the placements of two kernels say about one cell.
 
-The unit of evidence is the placement: rounds and processes of one build at one place agree with each other however wrong
-that place is. Placements of a and b are paired by where in a line of 64 bytes the kernel and its loops lie, so that what
-a place does to both alike cancels.
+The unit of evidence is the placement: rounds and processes of one build at one place agree with each other however
+wrong that place is. Placements of a and b are paired by where in a line of 64 bytes the kernel and its loops lie, so
+that what a place does to both alike cancels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _STEP: Final = 16
 
 
 class Decision(NamedTuple):
-    """What a cell's placements say: log ratio of b by a with its interval, how far two copies of a lie apart, the verdict.
+    """What a cell's placements say: log ratio of b by a with its interval, how far two copies of a lie apart, the
+    verdict.
 
     interval is None, and the verdict "unresolved", where too few placements are left; reason says so.
     """

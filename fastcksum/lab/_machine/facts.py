@@ -54,7 +54,8 @@ class Host:
     step and pair are in `unit`s: the smallest step of the tick counter, and an empty begin/end pair of readings;
     hz is units a second. load is the 1-minute load average, steal the share of CPU time that a hypervisor gave to
     others since boot; both None where not told. counters: what of the CPU's event counters may be used, or why not.
-    compilers: name and version of each C compiler on the PATH. warnings: what spoils a measurement here, and what to do about it.
+    compilers: name and version of each C compiler on the PATH. warnings: what spoils a measurement here, and what to do
+    about it.
     """
 
     cpu: str
@@ -402,6 +403,6 @@ def _sharing_warnings(host: dict[str, Any]) -> Iterable[str]:
 def _build_warnings(host: dict[str, Any]) -> Iterable[str]:
     levels = re.findall(r"(?<!\S)-O(\w*)", host["flags"])
     if host["flags"] != UNKNOWN and (levels[-1:] or ["0"])[0] not in {"3", "fast"}:
-        yield "the extension was not built with -O3: gcc vectorises nothing at -O2; build it with the project's setup.py"
+        yield "the extension was not built with -O3: gcc vectorises nothing at -O2; build it by its setup.py"
     if "-fsanitize" in host["flags"]:
         yield "the extension was built with a sanitizer: build it again without -fsanitize"

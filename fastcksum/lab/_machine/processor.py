@@ -29,7 +29,8 @@ def pinned() -> Iterator[int | None]:
 def best_processor(allowed: set[int], root: Path = Path("/")) -> int:
     """The fastest kind of core; of those the last one, since interrupts mostly go to the first.
 
-    Kinds are told by cpu_capacity (most on Arm) or else by the highest frequency (hybrid x86); one kind where neither is.
+    Kinds are told by cpu_capacity (most on Arm) or else by the highest frequency (hybrid x86); one kind where neither
+    is.
     """
 
     def fact(cpu: int, name: str) -> int:

@@ -13,7 +13,9 @@ _first_comes = threading.Lock()
 
 
 def scratch() -> str:
-    """The folder's path. It is removed when the process that made it ends, not when a child that was forked off does."""
+    """The folder's path. It is removed when the process that made it ends, not when a child that was forked off
+    does.
+    """
     with _first_comes:  # of two threads, or one would lose its folder
         return _made_by_this_process()
 

@@ -86,8 +86,8 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
     Columns: run (the heading above the table, else a running number), alignment ("aligned", "unaligned" or
     what the table says, in lower case), size (bytes), cycles_per_block, cycles_per_byte, then any further
     column of the table under its own name. A table whose columns are sides of a comparison (Before, After)
-    gives one run a side. A row of `Sweep.text()` on a mix of lengths has size 0, the alignment "random" or "dependent" and
-    the mix in a column lengths; one without a sample has NaN.
+    gives one run a side. A row of `Sweep.text()` on a mix of lengths has size 0, the alignment "random" or "dependent"
+    and the mix in a column lengths; one without a sample has NaN.
 
     Quote marks, wrapped lines, prompts and prose around the tables are seen through. A line that looks like a
     row and isn't one, or whose figures contradict each other by more than their rounding, is not in the

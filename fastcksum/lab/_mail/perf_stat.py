@@ -124,7 +124,9 @@ class CountReader:
         self._may_continue = None
 
     def _named_run(self) -> str:
-        """What stands for the name of the current run. It is made when it is first needed, so that an empty block has none."""
+        """What stands for the name of the current run. It is made when it is first needed, so that an empty block has
+        none.
+        """
         if not self._run:
             self._run = self._runs.start(self._context, self._command)
         self._context.clear()

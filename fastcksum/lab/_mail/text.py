@@ -203,7 +203,7 @@ class Runs:
         return f"\0{len(self._named) - 1}\0"
 
     def named(self) -> Callable[[str], str]:
-        """Puts the names into a text, when all is read: whether a side needs its outer heading depends on the others."""
+        """Puts the names into a text, when all is read: whether a side needs its outer heading, the others tell."""
         names = self._names()
         return lambda text: re.sub("\0(\\d+)\0", lambda found: names[int(found[1])], text)
 

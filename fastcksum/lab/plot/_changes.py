@@ -32,8 +32,8 @@ def before_after(
     """How many times faster the second kernel of each comparison is than the first, against size, with intervals.
 
     comparisons: one, or label -> Comparison. Above 1 the second is faster. The grey bar is the noise floor, what two
-    copies of the same code differ by; a hollow marker is a cell where they are the same or not told apart. ValueError if the
-    offset was not compared.
+    copies of the same code differ by; a hollow marker is a cell where they are the same or not told apart. ValueError
+    if the offset was not compared.
     """
     labelled = _labelled(comparisons)
     chosen = {label: _ratios_at(label, each, offset) for label, each in labelled.items()}

@@ -40,7 +40,7 @@ def learning(found: Learning) -> Picture:
         caption(
             figure,
             f"{machine(found.host)}; {found.host.compiler}; {tick_name(found.host.unit)} at {found.host.hz / 1e6:.0f} "
-            f"MHz; medians and quartiles over {found.lessons} lessons, {found.dropped} of all dropped; without the pair "
-            "of counter readings",
+            f"MHz; medians and quartiles over {found.lessons} lessons, {found.dropped} of all dropped; without the "
+            "pair of counter readings",
         )
         return figure

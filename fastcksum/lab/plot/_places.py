@@ -43,8 +43,9 @@ def offset_map(sweep: Sweep, *, kernels: Sequence[str] | None = None, title: str
     """A map a kernel: the cost of each size at each offset by that of the same size at offset 0.
 
     What lies within the noise of the run is white, so that flat stays flat: by how much the minima of two halves of a
-    cell's rounds differ in nine of ten cells, and at least 2 %. Cells that are faster than that also carry a dot, for print without colour. Beyond twice and half
-    there is no darker shade. ValueError if offset 0 or a kernel was not measured.
+    cell's rounds differ in nine of ten cells, and at least 2 %. Cells that are faster than that also carry a dot, for
+    print without colour. Beyond twice and half there is no darker shade. ValueError if offset 0 or a kernel was not
+    measured.
     """
     frame = sweep.frame()
     frame = frame[frame["size"] > 0]
@@ -93,8 +94,8 @@ def placement_strip(
 ) -> Figure:
     """The minimum at each placement of the code, a dot each, a panel a size: what luck with the linker is worth.
 
-    The bar is the pseudomedian, the figure above it the slowest by the fastest placement. sizes: at most four; None: the
-    smallest four. ValueError for more, and if the sweep has one placement only.
+    The bar is the pseudomedian, the figure above it the slowest by the fastest placement. sizes: at most four; None:
+    the smallest four. ValueError for more, and if the sweep has one placement only.
     """
     frame = fixed_sizes(sweep, offset)
     names = chosen_kernels(frame, kernels)

@@ -216,8 +216,8 @@ def _mark_caches(axes: Axes, host: Host, largest: float) -> None:
 
 
 def _draw_calls(axes: Axes, cells: pd.DataFrame, label: str, style: Mapping[str, Any]) -> None:
-    """A line of ticks a call; its band is the range over placements, or the quartiles of one. Many sizes have neither band
-    nor markers, which would hide the lines.
+    """A line of ticks a call; its band is the range over placements, or the quartiles of one. Many sizes have neither
+    band nor markers, which would hide the lines.
     """
     small = {"marker": "", "linewidth": 1.2} if len(cells) > MANY_SIZES else {}
     axes.plot(cells["size"], cells["ticks_per_call"], label=label, **{**style, **small})

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from fastcksum.lab._figures.result import Sweep
     from fastcksum.lab._machine.facts import Host
 
-# Okabe and Ito, Color Universal Design (2008): told apart with any colour vision; yellow is left out, it fades in print.
+# Okabe and Ito, Color Universal Design (2008): told apart with any colour vision; yellow is left out, it fades in
+# print.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINES: Final = ("-", "--", "-.", ":")
 MARKERS: Final = "osD^vP*X"
@@ -156,7 +157,7 @@ def conditions(sweep: Sweep, compilers: Sequence[str]) -> str:
 
 
 def styles() -> Any:
-    """Endless colour, line style and marker: no two of the first 56 alike, nor of the first 8 in print without colour."""
+    """Endless colour, line style and marker: no two of the first 56 alike, nor of the first 8 without colour."""
     return (
         {"color": colour, "linestyle": line, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
         for colour, line, marker in zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False)
