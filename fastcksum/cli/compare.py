@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
-from ._common import command, print_json
+from ._common import MEASURED_ON, command, print_json
 from ._sweeping import add_plan, known, plan_of, sweep_as_json
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
         run,
         "say of two kernels which one is faster, where, by how much and how sure, or that no difference is resolved",
         "fastcksum compare dpdk_before dpdk_after --sizes 20,1500",
+        takes=f"1 to 3 minutes {MEASURED_ON} for the twenty cells of the default; --seconds sets a budget",
     )
     parser.add_argument("a", metavar="A", help="the kernel to compare with")
     parser.add_argument("b", metavar="B", help="the kernel that is judged")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ._common import command, print_json
+from ._common import MEASURED_ON, command, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
         run,
         "show the machine, its clock and the build, and what spoils a measurement here",
         "fastcksum host --json",
-        takes="a second",
+        takes=f"a second {MEASURED_ON}",
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 

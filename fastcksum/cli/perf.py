@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
-from ._common import command, names, print_json
+from ._common import MEASURED_ON, command, names, print_json
 from ._sweeping import add_plan, add_save, check_save, plan_of, save, sweep_as_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def add(commands: Commands) -> None:
         run,
         "time kernels and print the table that DPDK's cksum_perf_autotest prints, one a kernel",
         "fastcksum perf --kernels dpdk_before,dpdk_after,nothing --sizes 20,1500 --offsets 0-3",
-        takes="30 seconds as it is; as many times longer as there are placements, processes or other kernels",
+        takes=f"30 seconds {MEASURED_ON}; as many times longer as there are placements, processes or other "
+        "kernels",
         status="0; 2 when it can't be done, such as a file that can't be saved (asked before measuring)",
     )
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
-from ._common import command, print_json
+from ._common import MEASURED_ON, command, print_json
 from ._sweeping import check_save, sweep_as_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         run,
         "time our kernels and other people's together, from 20 bytes to 64 MiB, and say who wins where",
         "fastcksum race --quick",
-        takes="6 minutes on two quiet cores; with --quick half of that",
+        takes=f"6 minutes {MEASURED_ON}; with --quick half of that",
     )
     parser.add_argument("--quick", action="store_true", help="fewer placements and rounds")
     parser.add_argument(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fastcksum.packets import LAYERS, STATUSES
 
 from ._captures import attempts, one_of, opened, shown
-from ._common import command, print_json
+from ._common import MEASURED_ON, command, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         run,
         "judge every checksum in capture files (pcap, pcapng; gzip, zstd, xz, bzip2): each bad one, and counts",
         "tcpdump -w - | fastcksum verify --jsonl --status bad,partial -",
-        takes="about a second a gigabyte, and unpacking",
+        takes=f"about a second a gigabyte {MEASURED_ON}, and unpacking",
         status="0; 1 if a checksum is bad (see --fail-on); 2 if a file can't be read or is damaged",
     )
     parser.add_argument(
