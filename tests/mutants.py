@@ -131,7 +131,8 @@ MUTANTS: Final = (
     Mutant("upper lanes of xmm dropped", XMM, "_mm_unpackhi_epi64(lanes, lanes)", "_mm_setzero_si128()"),
     # General registers, longer
     Mutant("adc: carry dropped in a group", ADC, "ADC_FOUR(64, 72, 80, 88)",
-           '"addq 64(%[p]), %[part]\\n\\tadcq 72(%[p]), %[part]\\n\\tadcq 80(%[p]), %[part]\\n\\tadcq 88(%[p]), %[part]\\n\\t"'),
+           '"addq 64(%[p]), %[part]\\n\\tadcq 72(%[p]), %[part]\\n\\t'
+           'adcq 80(%[p]), %[part]\\n\\tadcq 88(%[p]), %[part]\\n\\t"'),
     Mutant("adc: last carry of a group dropped", ADC, '"adcq $0, %[sum]"', '"nop"'),
     Mutant("adc: 32-bit words forgotten", ADC, "sum = cksum_add64(sum, halves);", ""),
     Mutant("adc: a word twice", ADC, "112, 120)", "112, 112)"),
