@@ -97,7 +97,7 @@ CKSUM_HIDDEN void timing_measure_timer(struct timing_facts *facts);
 /* So many calls, rounded up to whole turns over the spans; for a walk at most as many as there are spans. */
 CKSUM_HIDDEN uint64_t timing_whole_turns(const struct timing_cell *cell, uint64_t calls);
 
-/* Calls that take target_ticks, and a tenth more against noise, where `calls` took `ticks`; 0 where that tells too little. */
+/* Calls that take target_ticks, and a tenth more against noise, if `calls` took `ticks`; 0 if that is too little. */
 CKSUM_HIDDEN uint64_t timing_reckon_calls(uint64_t calls, uint64_t ticks, uint64_t target_ticks);
 
 /* Calls that make a batch of the cell last at least target_ticks: whole turns, or for a walk as many as there are. */

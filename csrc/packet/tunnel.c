@@ -289,8 +289,8 @@ static struct next gre_in_udp(struct walk *w)
 }
 
 /*
- * Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 has a header with a protocol number and options, variant
- * 1 none, and is told by the IP version.
+ * Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 has a header with a protocol number and options,
+ * variant 1 none, and is told by the IP version.
  */
 static struct next gue(struct walk *w)
 {
