@@ -1,10 +1,12 @@
-"""What captures cost: judging beside raw_cksum_many, tcpdump -vv and tshark; columns; mending beside tcprewrite; a pipe.
+"""What captures cost: judging beside raw_cksum_many, tcpdump -vv and tshark; columns; mending beside tcprewrite; a
+pipe.
 
     python benchmarks/captures.py [--packets 1000000] [--runs 3] [--pipe 4] [--parts judge,columns,fix,pipe]
 
-The capture is made here and removed at the end: Ethernet, IPv4, TCP and UDP of sixteen flows, IMIX sizes, every checksum
-right. It is in the page cache when it is read; where files are written, TMPDIR=/dev/shm leaves the disk out. The flows are few and their sequence numbers advance: a flow for each packet
-makes tcpdump slow, and segments that come again make tshark slow. Whole processes are timed, by the wall clock.
+The capture is made here and removed at the end: Ethernet, IPv4, TCP and UDP of sixteen flows, IMIX sizes, every
+checksum right. It is in the page cache when it is read; where files are written, TMPDIR=/dev/shm leaves the disk
+out. The flows are few and their sequence numbers advance: a flow for each packet makes tcpdump slow, and segments
+that come again make tshark slow. Whole processes are timed, by the wall clock.
 """
 
 from __future__ import annotations
@@ -223,7 +225,8 @@ def piped(gigabytes: int) -> None:
         peak = process.stderr.read().split()
     seconds = time.perf_counter() - start
     print(
-        f"\n{sent / 1e9:.1f} GB through a pipe: {int(peak[1]) / 1024:.0f} MB resident at most, {seconds:.1f} s, status {int(peak[2])}"
+        f"\n{sent / 1e9:.1f} GB through a pipe: {int(peak[1]) / 1024:.0f} MB resident at most, "
+        f"{seconds:.1f} s, status {int(peak[2])}"
     )
 
 
