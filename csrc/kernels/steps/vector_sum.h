@@ -115,17 +115,20 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_tail(const unsigned char *p, s
 
 /*
  * The last ((n - 1) % VS_WIDTH) + 1 of the n bytes at p, wherever they end in the vector, each word in its own place,
- * all else 0; they begin at p + at. By a masked load, or where there is none, or a page ends, by vs_tail.
+ * all else 0; they begin at p + at. By a masked load, or where there is none, or a page ends, by vs_tail. aligned, a
+ * constant: p + at is a multiple of VS_WIDTH, so that no page ends within the vector.
  */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_last(const unsigned char *p, size_t n, size_t at, uint64_t *sum)
+CKSUM_TARGET(VS_TARGET)
+CKSUM_INLINE VS_VECTOR vs_last(const unsigned char *p, size_t n, size_t at, bool aligned, uint64_t *sum)
 {
 #if VS_MASKED
-    if (!masked_reaches_next_page(p + at, VS_WIDTH)) {
+    if (aligned || !masked_reaches_next_page(p + at, VS_WIDTH)) {
         __asm__("" : "+r"(at)); /* or the load's address is made dependent on the guard's: one cycle */
         return VS_MASKED_LOAD(masked_first((n - 1) % VS_WIDTH + 1), p + at);
     }
 #else
     (void)at;
+    (void)aligned;
 #endif
     return vs_tail(p, n, sum);
 }
@@ -137,7 +140,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_last(const unsigned char *p, s
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_2(const unsigned char *p, size_t n, uint64_t sum)
 {
     const VS_VECTOR low = VS_SET64(UINT32_MAX);
-    const VS_VECTOR a = VS_LOAD(p), b = vs_last(p, n, VS_WIDTH, &sum);
+    const VS_VECTOR a = VS_LOAD(p), b = vs_last(p, n, VS_WIDTH, false, &sum);
     const VS_VECTOR upper = VS_ADD64(VS_SRL64(a, 32), VS_SRL64(b, 32));
     const VS_VECTOR lower = VS_ADD64(VS_AND(a, low), VS_AND(b, low));
     return cksum_fold64(vs_total64(VS_ADD64(upper, lower), sum)); /* < 2^38 */
@@ -152,7 +155,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_4(const unsigned char *p
     const VS_VECTOR a = vs_add_at(VS_CONSTANT(bias4), p, words);
     const VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
     const VS_VECTOR c = vs_add_at(VS_ZERO(), one, words);
-    const VS_VECTOR d = vs_add(VS_ZERO(), vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
+    const VS_VECTOR d = vs_add(VS_ZERO(), vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -170,7 +173,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_8(const unsigned char *p
     a = vs_add_at(a, two, words);
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
-    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
+    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -200,7 +203,7 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     a = vs_add_at(a, two, words);
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
-    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, &sum), words);
+    d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
     return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
@@ -293,10 +296,10 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_streams(const unsigned 
 /*
  * The last n >= 1 bytes of a buffer, at p, before which it has VS_WIDTH bytes or more; n < VS_LONGEST_TOTAL, or as much
  * as a bulk leaves. Eight vectors a round, then as many of which some may be zeros. first: what an accumulator begins
- * with; *inner: to which a last odd byte is added.
+ * with; *inner: to which a last odd byte is added; aligned, a constant: whether p is a multiple of VS_WIDTH.
  */
 CKSUM_TARGET(VS_TARGET)
-CKSUM_INLINE uint64_t vs_rounds(const unsigned char *p, size_t n, VS_VECTOR first, uint64_t *inner)
+CKSUM_INLINE uint64_t vs_rounds(const unsigned char *p, size_t n, VS_VECTOR first, bool aligned, uint64_t *inner)
 {
     const struct vs_words words = vs_words();
     const size_t blocks = (n - 1) / (8 * VS_WIDTH);
@@ -318,14 +321,15 @@ CKSUM_INLINE uint64_t vs_rounds(const unsigned char *p, size_t n, VS_VECTOR firs
     vs_chain(&chains, 4, two, words);
     vs_chain(&chains, 5, two + VS_WIDTH, words);
     vs_chain(&chains, 6, one, words);
-    chains.of[7 % VS_CHAINS] = vs_add(chains.of[7 % VS_CHAINS], vs_last(p, n, whole & -(size_t)VS_WIDTH, inner), words);
+    chains.of[7 % VS_CHAINS] =
+        vs_add(chains.of[7 % VS_CHAINS], vs_last(p, n, whole & -(size_t)VS_WIDTH, aligned, inner), words);
     return vs_total32(vs_sum_of(&chains), 0);
 }
 
 /* 8 * VS_WIDTH < n < VS_ALIGN_FROM. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_unaligned(const unsigned char *p, size_t n, uint64_t sum)
 {
-    const uint64_t vectors = vs_rounds(p, n, VS_ZERO(), &sum);
+    const uint64_t vectors = vs_rounds(p, n, VS_ZERO(), false, &sum);
     return cksum_fold64(sum + vectors);
 }
 
@@ -358,7 +362,7 @@ VS_CODE CKSUM_ALIGNED static __attribute__((noinline)) uint32_t vs_sum_aligned(c
     if (CKSUM_UNLIKELY(n >= VS_BULK_FROM)) {
         inner = n >= VS_STREAMS_FROM ? vs_bulk_of_streams(&p, &n) : VS_BULK(&p, &n);
     }
-    const uint64_t vectors = vs_rounds(p, n, aligned_head, &inner);
+    const uint64_t vectors = vs_rounds(p, n, aligned_head, true, &inner);
     inner = cksum_add64(inner, vectors);
     return cksum_fold64(cksum_add64(inner << rotation | inner >> (-rotation & 63), sum));
 }
