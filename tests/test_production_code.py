@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parents[1] / "csrc"
-LARGEST_CODE_BYTES = 6 * 1024
+LARGEST_CODE_BYTES = 4 * 1024
 
 COMPILERS = [
     pytest.param(name, marks=pytest.mark.needs_tool(name, "objdump")) for name in ("gcc", "clang-19")
