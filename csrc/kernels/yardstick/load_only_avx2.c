@@ -9,7 +9,7 @@
 #define LOAD_ONLY_ZERO() _mm256_setzero_si256()
 #define LOAD_ONLY_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define LOAD_ONLY_OR(a, b) _mm256_or_si256(a, b)
-#define LOAD_ONLY_STORE(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
+#define LOAD_ONLY_LOW(a) _mm_cvtsi128_si32(_mm256_castsi256_si128(a))
 #include "kernels/steps/load_only.h"
 
 CKSUM_TARGET("avx2") CKSUM_FUNCTION(load_only_avx2)(const void *buf, size_t len, uint32_t sum)

@@ -9,7 +9,7 @@
 #define LOAD_ONLY_ZERO() _mm512_setzero_si512()
 #define LOAD_ONLY_LOAD(p) _mm512_loadu_si512((const void *)(p))
 #define LOAD_ONLY_OR(a, b) _mm512_or_si512(a, b)
-#define LOAD_ONLY_STORE(p, a) _mm512_storeu_si512((void *)(p), a)
+#define LOAD_ONLY_LOW(a) _mm_cvtsi128_si32(_mm512_castsi512_si128(a))
 #include "kernels/steps/load_only.h"
 
 CKSUM_TARGET("avx512f") CKSUM_FUNCTION(load_only_avx512)(const void *buf, size_t len, uint32_t sum)

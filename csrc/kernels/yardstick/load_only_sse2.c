@@ -9,7 +9,7 @@
 #define LOAD_ONLY_ZERO() _mm_setzero_si128()
 #define LOAD_ONLY_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define LOAD_ONLY_OR(a, b) _mm_or_si128(a, b)
-#define LOAD_ONLY_STORE(p, a) _mm_storeu_si128((__m128i *)(void *)(p), a)
+#define LOAD_ONLY_LOW(a) _mm_cvtsi128_si32(a)
 #include "kernels/steps/load_only.h"
 
 CKSUM_TARGET("sse2") CKSUM_FUNCTION(load_only_sse2)(const void *buf, size_t len, uint32_t sum)
