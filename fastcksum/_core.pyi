@@ -224,6 +224,7 @@ def scan_capture(
     times: npt.NDArray[np.int64],
     linktypes: npt.NDArray[np.uint16],
     frames: npt.NDArray[np.int64],
+    check_sequences: npt.NDArray[np.uint8] = ...,
     /,
 ) -> tuple[int, int, int, str | None, int]: ...
 

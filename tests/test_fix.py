@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -367,3 +368,53 @@ def test_fill_into_what_cannot_be_written() -> None:
         fill_into(bytearray(BAD), link=65000)
     with pytest.raises(TypeError):
         fill_into("text")  # type: ignore[arg-type]
+
+
+# the frame check sequence that a file announces
+
+
+def with_sequences(frames: list[bytes], order: str, announced: str) -> bytes:
+    """A capture of Ethernet frames that end with four bytes of it."""
+    packets = [Packet("", ETHERNET, frame, ()) for frame in frames]
+    if announced == "pcap":
+        head = bytearray(make.pcap(packets, ETHERNET, order))
+        head[20:24] = struct.pack(order + "I", ETHERNET | 0x24000000)  # two words of 16 bits
+        return bytes(head)
+    interface = make.interface(order, ETHERNET, make.option(order, 13, b"\x20"))  # if_fcslen: 32 bits
+    return (
+        make.section(order) + interface + b"".join(make.enhanced(order, 0, 0, packet) for packet in packets)
+    )
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("announced", ["pcap", "pcapng"])
+def test_a_frame_check_sequence_that_was_right_is_right_again(
+    tmp_path: Path, order: str, announced: str
+) -> None:
+    good, bad = (
+        make.ethernet(make.tcp(replace(Net4(), total=0), b"abc", fault)).data for fault in ("good", "bad")
+    )
+    right, old = (zlib.crc32(frame).to_bytes(4, "little") for frame in (good, bad))
+    path, out = tmp_path / "in.cap", tmp_path / "out.cap"
+    path.write_bytes(
+        with_sequences([bad + old, bad + b"\1\2\3\4", good + right, good + old], order, announced)
+    )
+    report = fix(path, out)
+    mended = [good + right, good + b"\1\2\3\4", good + right, good + old]
+    assert out.read_bytes() == with_sequences(mended, order, announced)
+    assert (report.fields_changed, report.check_sequences) == (2, 1)
+    assert report.as_json()["check_sequences"] == 1
+    assert "frame check sequences that were right: 1 written anew" in report.text()
+    assert fix(out, None, dry_run=True).check_sequences == 0
+
+
+def test_a_frame_check_sequence_that_was_cut_stays(tmp_path: Path) -> None:
+    bad = make.ethernet(make.tcp(Net4(), fault="bad")).data
+    whole = bad + zlib.crc32(bad).to_bytes(4, "little")
+    path = tmp_path / "cut.pcap"
+    data = bytearray(make.pcap([Packet("", ETHERNET, whole[:-1], (), len(whole))], ETHERNET))
+    data[20:24] = struct.pack("<I", ETHERNET | 0x24000000)
+    path.write_bytes(data)
+    report = fix(path, tmp_path / "out.pcap")
+    assert (report.fields_changed, report.check_sequences) == (1, 0)
+    assert (tmp_path / "out.pcap").read_bytes()[-3:] == whole[-4:-1]

@@ -107,6 +107,7 @@ static enum step need_more(size_t size, size_t *taken)
 static void add_record(struct pcap_reader *reader, struct pcap_records *records, size_t offset, uint32_t length,
                        uint32_t original, uint32_t fcs, int64_t time, uint16_t link)
 {
+    const uint32_t captured = length;
     if (fcs <= original) {
         original -= fcs;
         length = length < original ? length : original;
@@ -117,6 +118,9 @@ static void add_record(struct pcap_reader *reader, struct pcap_records *records,
     records->original_lengths[n] = original;
     records->times[n] = time;
     records->links[n] = link;
+    if (records->check_sequences != NULL) {
+        records->check_sequences[n] = (uint8_t)(captured - length < fcs ? captured - length : fcs);
+    }
     records->frames[n] = ++reader->frames;
 }
 

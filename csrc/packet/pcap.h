@@ -79,6 +79,7 @@ struct pcap_records {
     uint32_t *original_lengths;
     int64_t *times; /* nanoseconds since 1970 */
     uint16_t *links;
+    uint8_t *check_sequences; /* captured bytes behind each packet that are its frame check sequence; NULL: not asked */
     int64_t *frames; /* Wireshark's numbers, from 1: in pcapng it counts custom, journal and system call blocks too */
     size_t room;
     size_t n;

@@ -40,24 +40,25 @@ PyObject *core_capture_reader(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(i
 }
 
 /*
- * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links, frames), the last six to be
- * filled
+ * (reader, window, start, stop, final, offsets, lengths, original lengths, times, links, frames[, check sequences]),
+ * the last six or seven to be filled
  *     -> (packets found, bytes taken, bytes needed, damage in words or None, offset of the damage)
  * The records lie in window[start:stop]; the offsets count from the start of window.
  */
 PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *result = NULL, *capsule, *window, *objects[6];
-    static const char *const names[] = {"offsets", "lengths", "original_lengths", "times", "linktypes", "frames"};
-    static const Py_ssize_t sizes[] = {8, 4, 4, 8, 2, 8};
-    Py_buffer view = {0}, views[6] = {{0}};
+    PyObject *result = NULL, *capsule, *window, *objects[7] = {NULL};
+    static const char *const names[] = {"offsets",   "lengths", "original_lengths", "times",
+                                        "linktypes", "frames",  "check_sequences"};
+    static const Py_ssize_t sizes[] = {8, 4, 4, 8, 2, 8, 1};
+    Py_buffer view = {0}, views[7] = {{0}};
     Py_ssize_t start, stop;
     int final;
     size_t taken, needed;
     bool entered = false;
 
-    if (!PyArg_ParseTuple(args, "OOnnpOOOOOO", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
-                          &objects[2], &objects[3], &objects[4], &objects[5])) {
+    if (!PyArg_ParseTuple(args, "OOnnpOOOOOO|O", &capsule, &window, &start, &stop, &final, &objects[0], &objects[1],
+                          &objects[2], &objects[3], &objects[4], &objects[5], &objects[6])) {
         return NULL;
     }
     struct shared_reader *shared = PyCapsule_GetPointer(capsule, READER_CAPSULE);
@@ -74,7 +75,7 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
                      stop);
         goto done;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7 && objects[i] != NULL; i++) {
         if (core_get_column(objects[i], names[i], sizes[i], true, &views[i]) < 0) {
             goto done;
         }
@@ -90,6 +91,7 @@ PyObject *core_scan_capture(PyObject *Py_UNUSED(module), PyObject *args)
         .times = views[3].buf,
         .links = views[4].buf,
         .frames = views[5].buf,
+        .check_sequences = views[6].buf,
         .room = (size_t)views[0].shape[0],
     };
     if (core_enter(&shared->busy, "reader") < 0) {
@@ -110,7 +112,7 @@ done:
     if (entered) {
         core_leave(&shared->busy);
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         if (views[i].obj != NULL) {
             PyBuffer_Release(&views[i]);
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import zlib
 from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,8 @@ from ._read import warn_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
 
     from fastcksum._progress import ProgressLike
 
@@ -41,6 +44,8 @@ class FixReport:
     was
                      written, as in a tunnel, and would not be good any more
     before           checksums by layer and status, as they were
+    check_sequences  frame check sequences at the end of Ethernet frames that were right and were written anew, since a field
+                     in their frame was; one that was wrong stays
     left_alone       checksums that can't be computed, so that nothing was written: reason, and how many
     not_judged       why nothing was judged, as words, and in how many packets
     damage           words that say where and how the file is damaged, and that what is behind it was copied; or None
@@ -49,12 +54,14 @@ class FixReport:
     def __init__(self) -> None:
         self.packets = 0
         self.packets_changed = 0
+        self.check_sequences = 0
         self.damage: str | None = None
         self._before, self._changed, self._left = (np.zeros(1 << 8, np.uint64) for _ in range(3))
         self._not_judged: Counter[str] = Counter()
 
-    def mend(self, piece: Piece, statuses: int) -> None:
+    def mend(self, piece: Piece, statuses: int, check_sequences: npt.NDArray[np.uint8]) -> None:
         """Writes the fields of a piece, whose data must be writable."""
+        right = _right_check_sequences(piece, check_sequences[: len(piece.offsets)])
         changed, silences = _core.mend_packets(
             piece.data,
             piece.offsets,
@@ -66,6 +73,7 @@ class FixReport:
             self._changed,
             self._left,
         )
+        self.check_sequences += _renew_check_sequences(piece, right)
         self.packets += len(piece.offsets)
         self.packets_changed += changed
         self._not_judged.update(silences)
@@ -98,6 +106,7 @@ class FixReport:
             "packets",
             "packets_changed",
             "fields_changed",
+            "check_sequences",
             "changed",
             "before",
             "left_alone",
@@ -113,6 +122,8 @@ class FixReport:
             f"  {layer}: " + ", ".join(f"{n:,} {_WAS[status]}" for status, n in counts.items())
             for layer, counts in self.changed.items()
         ]
+        if self.check_sequences:
+            lines.append(f"  frame check sequences that were right: {self.check_sequences:,} written anew")
         lines += [f"  left alone: {n:,} ({reason})" for reason, n in self.left_alone.items()]
         if self.not_judged:
             reasons = ", ".join(f"{reason}: {n:,}" for reason, n in self.not_judged.items())
@@ -122,6 +133,43 @@ class FixReport:
     def __repr__(self) -> str:
         return f"<FixReport: {self.packets:,} packets, {self.fields_changed:,} fields written>"
 
+
+_CHECK_SEQUENCE: Final = 4
+"""Bytes of the frame check sequence of Ethernet: CRC-32, the lowest byte first (IEEE 802.3 section 3.2.9)."""
+
+
+def _right_check_sequences(piece: Piece, lengths: npt.NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """Where the Ethernet frames of a piece begin and end whose check sequence stands behind them, and is right."""
+    if not lengths.any():
+        return []
+    there = np.flatnonzero((lengths == _CHECK_SEQUENCE) & (piece.linktypes == _ETHERNET))
+    starts, sizes = piece.offsets[there], piece.lengths[there]
+    spans = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
+    with memoryview(piece.data) as data:
+        return [
+            (start, end)
+            for start, end in spans
+            if _check_sequence(data, start, end) == data[end : end + _CHECK_SEQUENCE]
+        ]
+
+
+def _renew_check_sequences(piece: Piece, right: list[tuple[int, int]]) -> int:
+    """Writes those that are right no more. How many."""
+    written = 0
+    with memoryview(piece.data) as data:
+        for start, end in right:
+            sequence = _check_sequence(data, start, end)
+            if data[end : end + _CHECK_SEQUENCE] != sequence:
+                data[end : end + _CHECK_SEQUENCE] = sequence
+                written += 1
+    return written
+
+
+def _check_sequence(data: memoryview, start: int, end: int) -> bytes:
+    return zlib.crc32(data[start:end]).to_bytes(_CHECK_SEQUENCE, "little")
+
+
+_ETHERNET: Final = 1
 
 _WAS: Final = {
     "bad": "bad",
@@ -160,7 +208,8 @@ def fix(
     progress  as for verify()
 
     The innermost field is written first, so that the ones around it cover it. What can't be computed stays: fragments,
-    packets that the capture holds only a part of. If the file is damaged, what stands behind the damage is copied as it
+    packets that the capture holds only a part of. A frame check sequence that the file announces, and that was right, is
+    made right again. If the file is damaged, what stands behind the damage is copied as it
     is, with one CaptureWarning.
 
     OSError if a file can't be read or written; ValueError if path is no capture or a status is none of these.
@@ -183,7 +232,7 @@ def fix(
             progress if size or callable(progress) else False, Path(name).name, unit="B", unit_scale=True
         ) as show:
             for piece in scanner.pieces(source):
-                report.mend(piece, statuses)
+                report.mend(piece, statuses, scanner.check_sequences)
                 show(source.taken, size or source.taken)
     report.damage = scanner.damage
     warn_of(name, scanner.damage)

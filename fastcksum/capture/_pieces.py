@@ -115,6 +115,7 @@ class Scanner:
         self._name = name
         self._reader = _core.capture_reader()
         self._found = room_for(_ROOM)
+        self.check_sequences = np.empty(_ROOM, np.uint8)  # bytes behind each packet of the piece that are one
         self._packets = 0
         self._begun = False  # whether anything of the file was taken
         self._at = 0  # where in the window the next record begins
@@ -167,7 +168,7 @@ class Scanner:
         found = _ROOM
         while found == _ROOM and self.damage is None:
             found, taken, self._needed, words, where = _core.scan_capture(
-                self._reader, window, self._at, stop, final, *self._found
+                self._reader, window, self._at, stop, final, *self._found, self.check_sequences
             )
             if words == _core.NO_CAPTURE or (final and start == stop and not self._begun):
                 with memoryview(window) as view:
