@@ -418,3 +418,12 @@ def test_a_frame_check_sequence_that_was_cut_stays(tmp_path: Path) -> None:
     report = fix(path, tmp_path / "out.pcap")
     assert (report.fields_changed, report.check_sequences) == (1, 0)
     assert (tmp_path / "out.pcap").read_bytes()[-3:] == whole[-4:-1]
+
+
+def test_an_error_names_the_file_that_it_is_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "in.pcap", tmp_path / "no folder" / "out.pcap"
+    path.write_bytes(make.pcap([Packet("", RAW, BAD, ())], RAW))
+    assert main(["fix", str(path), str(out)]) == 2
+    assert capsys.readouterr().err == f"fastcksum: {out}: No such file or directory\n"
+    assert main(["fix", str(out), str(path)]) == 2
+    assert capsys.readouterr().err == f"fastcksum: {out}: No such file or directory\n"

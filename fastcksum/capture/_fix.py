@@ -44,8 +44,8 @@ class FixReport:
     was
                      written, as in a tunnel, and would not be good any more
     before           checksums by layer and status, as they were
-    check_sequences  frame check sequences at the end of Ethernet frames that were right and were written anew, since a field
-                     in their frame was; one that was wrong stays
+    check_sequences  frame check sequences of Ethernet that were right and were written anew, since a field in their
+                     frame was; one that was wrong stays
     left_alone       checksums that can't be computed, so that nothing was written: reason, and how many
     not_judged       why nothing was judged, as words, and in how many packets
     damage           words that say where and how the file is damaged, and that what is behind it was copied; or None
@@ -208,9 +208,9 @@ def fix(
     progress  as for verify()
 
     The innermost field is written first, so that the ones around it cover it. What can't be computed stays: fragments,
-    packets that the capture holds only a part of. A frame check sequence that the file announces, and that was right, is
-    made right again. If the file is damaged, what stands behind the damage is copied as it
-    is, with one CaptureWarning.
+    packets that the capture holds only a part of. A frame check sequence that the file announces, and that was right,
+    is made right again. If the file is damaged, what stands behind the damage is copied as it is, with one
+    CaptureWarning.
 
     OSError if a file can't be read or written; ValueError if path is no capture or a status is none of these.
     """
@@ -271,6 +271,14 @@ def _packed(file: IO[bytes], codec: Codec | None) -> Iterator[Any]:
         yield packed
 
 
+def _temporary(target: Path) -> IO[bytes]:
+    """A new file beside target. An OSError names target, which the caller knows."""
+    try:
+        return tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(target)) from error
+
+
 @contextmanager
 def _beside(path: Path, source: Source) -> Iterator[IO[bytes]]:
     """A temporary file that becomes the one at path, with the permissions of what it was made from."""
@@ -279,7 +287,7 @@ def _beside(path: Path, source: Source) -> Iterator[IO[bytes]]:
             yield file
         return
     target = path.resolve()  # a link stays one
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+    with _temporary(target) as file:
         try:
             yield file
             file.flush()

@@ -58,7 +58,8 @@ class Attempt:
         if isinstance(error, MemoryError):
             words = f"{self.name}: there is not enough memory for it"
         elif isinstance(error, OSError):
-            words = f"{self.name}: {error.strerror or error}"
+            name = error.filename if isinstance(error.filename, str) else self.name
+            words = f"{name}: {error.strerror or error}"
         else:
             words = str(error)
         sys.stdout.flush()  # what was found before stands before the error
