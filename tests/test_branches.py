@@ -28,7 +28,7 @@ LIMITS: Final = {
     "avx2": (3, 1, 2, 2, 4, 4),
     "avx_vnni": (3, 1, 2, 2, 4, 4),
     "sse2": (3, 1, 2, 4, 4, 6),
-    "x86_64_adc": (3, 1, 2, 2, 4),  # from 512 bytes on the jumps depend on a counter in memory
+    "x86_64_adc": (3, 1, 2, 3, 5),  # from 512 bytes on the jumps depend on a counter in memory
     "avx512_256": (2, 2, 4, 3, 5, 4),
     "avx512": (2, 2, 4, 4, 4, 5),
     "avx512_vnni": (2, 2, 4, 4, 4, 5),

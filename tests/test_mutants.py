@@ -14,3 +14,7 @@ def test_fault_has_a_place(mutant: Mutant) -> None:
 
 def test_names_differ() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_the_page_says_how_many() -> None:
+    assert f" {len(MUTANTS)} faults " in (ROOT / "CONTRIBUTING.md").read_text()

@@ -18,7 +18,9 @@
  * What lost (Intel Sapphire Rapids, gcc 12, 2026-11-30; ticks of 2.6 GHz a call) at 16 KiB: adc alone 707 instead of
  * 606; the two chains of 32 bytes of Linux 6.5 818; adcx and adox 828. Below 512 bytes it is chains of 64 bytes: at
  * 256, groups with 32-bit words take 17.7 instead of 15.3, as the total waits for more ends of chains. Up to 128 bytes
- * there is nothing to be gained but from branches (steps/short.h).
+ * there is nothing to be gained but from branches (steps/short.h), and the last 65 to 128 of longer ones are summed so.
+ * The groups are a function of their own: clang 19 saved three registers on every path for them, and so did gcc 12
+ * above 64 bytes.
  */
 #include "kernels/kernel.h"
 
@@ -106,9 +108,15 @@ CKSUM_INLINE uint64_t add_64(uint64_t sum, const unsigned char *p)
 /* sum + p[0..n) for n > 64: blocks of 64 bytes, and the last 65 to 128. */
 CKSUM_TARGET("bmi2") CKSUM_INLINE uint32_t sum_blocks(const unsigned char *p, size_t n, uint64_t sum)
 {
-    for (; n > 128; p += 64, n -= 64) {
-        sum = add_64(sum, p);
+    if (CKSUM_UNLIKELY(n <= 128)) {
+        return cksum_sum_65_to_128(p, n, sum);
     }
+    do {
+        sum = add_64(sum, p);
+        p += 64;
+        n -= 64;
+        __asm__("" : "+r"(n)); /* or gcc writes the loop out for each number of rounds: 26.3 ticks for 24.7 at 384 */
+    } while (n > 128);
     return cksum_sum_65_to_128(p, n, sum);
 }
 
