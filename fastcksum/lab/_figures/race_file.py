@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from fastcksum.lab._machine.facts import Cache, Host
 
 from .contests import Case, Field, Minima, Runner
+from .results import replace_whole
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
 SCHEMA: Final = 1
@@ -44,13 +45,7 @@ def save(path: str | os.PathLike[str], host: Host, about: About, field: Field, m
         "cells": [{**case._asdict(), "ticks": ticks} for case, ticks in minima.items()],
     }
     lines = json.dumps(facts, indent=1).replace("\n    ", " ").replace("\n   ", " ")
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        partial.write_text(lines + "\n", encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_whole(Path(path), f"{lines}\n".encode())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Host, About, Field, Minima]:

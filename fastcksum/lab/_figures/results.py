@@ -71,6 +71,11 @@ def save(samples: Structured, host: Host, plan: Plan, path: str | os.PathLike[st
     data = json.dumps({**head, **content}, allow_nan=False).encode()
     if target.name.endswith(".gz"):
         data = gzip.compress(data, mtime=0)
+    replace_whole(target, data)
+
+
+def replace_whole(target: Path, data: bytes) -> None:
+    """Writes a file. One of that name is replaced only when the new one is complete."""
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with unfinished.open("xb") as file:
