@@ -100,6 +100,8 @@ MUTANTS: Final = (
     Mutant("shift for rotate", TEMPLATE, "inner << rotation | inner >> (-rotation & 63)", "inner << rotation"),
     Mutant("no rotation", TEMPLATE, "rotation = 8 * (unsigned)odd", "rotation = 0 * (unsigned)odd"),
     Mutant("odd first byte dropped", TEMPLATE, "sum += cksum_odd_byte(*p) * odd;", ""),
+    Mutant("last carry dropped", TEMPLATE, "cksum_add64(inner << rotation | inner >> (-rotation & 63), sum)",
+           "(inner << rotation | inner >> (-rotation & 63)) + sum"),
     Mutant("lanes flushed too late", TEMPLATE,
            "VS_FLUSH_VECTORS 16384u\n_Static_assert(VS_FLUSH_VECTORS * 131070ull <= UINT32_MAX,",
            "VS_FLUSH_VECTORS 65536u\n_Static_assert(1,"),
