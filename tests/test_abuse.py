@@ -226,6 +226,24 @@ def test_one_reader_serves_one_thread_at_a_time() -> None:
     assert run_script(script) == "60 True\n"
 
 
+def test_a_bench_that_is_at_work_takes_no_other_call() -> None:
+    bench = _core.Bench()
+    bench.add("portable64", bytes(64), [0], [64])
+    refused = []
+
+    class Entering:
+        def __index__(self) -> int:
+            for call in (bench.check, lambda: bench.set_calls(0, 1), lambda: bench.calibrate(1)):
+                with pytest.raises(RuntimeError, match="this Bench is in use by another thread"):
+                    call()
+                refused.append(call)
+            return 0
+
+    bench.round([Entering()], 0, bytearray(_core.SAMPLE_SIZE))
+    assert len(refused) == 3
+    assert bench.check() is None
+
+
 # Numbers that overflow, addresses that do not fit
 
 
