@@ -239,7 +239,7 @@ def test_a_bench_that_is_at_work_takes_no_other_call() -> None:
                 refused.append(call)
             return 0
 
-    bench.round([Entering()], 0, bytearray(_core.SAMPLE_SIZE))
+    bench.round([Entering()], 0, bytearray(_core.SAMPLE_SIZE))  # type: ignore[list-item]
     assert len(refused) == 3
     assert bench.check() is None
 
