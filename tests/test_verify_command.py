@@ -128,17 +128,17 @@ def test_what_was_not_judged_is_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     them.
     """
     tcp = make.tcp(Net4()).data
-    other = bytes(range(12)) + b"\x88\xe5" + bytes(40)
+    other = bytes(range(12)) + b"\x88\xcc" + bytes(40)
     experiment = bytes.fromhex("6000000000083d40") + bytes(31) + b"\1" + bytes(8)  # next header 61 over IPv6
     frames = [bytes(12) + b"\x08\x00" + tcp, *[other] * 2, *[bytes(12) + b"\x86\xdd" + experiment] * 3]
     path = tmp_path / "other.pcap"
     path.write_bytes(make.pcap([Packet("", make.ETHERNET, frame, ()) for frame in frames], make.ETHERNET))
-    assert capture.verify(path).not_judged == {"next header 61": 3, "ethertype 0x88e5": 2}
+    assert capture.verify(path).not_judged == {"next header 61": 3, "ethertype 0x88cc": 2}
     assert main(["verify", str(path)]) == 0
-    words = "  packets in which nothing was judged: next header 61: 3, ethertype 0x88e5: 2\n"
+    words = "  packets in which nothing was judged: next header 61: 3, ethertype 0x88cc: 2\n"
     assert words in capsys.readouterr().out
     _, (report,) = as_json(capsys, str(path))
-    assert report["not_judged"] == {"next header 61": 3, "ethertype 0x88e5": 2}
+    assert report["not_judged"] == {"next header 61": 3, "ethertype 0x88cc": 2}
 
 
 def test_what_cannot_be_done(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
