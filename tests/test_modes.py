@@ -413,6 +413,11 @@ def interrupts(request: pytest.FixtureRequest) -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def test_a_process_that_says_much_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONVERBOSE", "1")  # some hundred KiB, more than a pipe takes
+    assert lab.sweep("reference", 20, 0, processes=2, rounds=2).plan.processes == 2
+
+
 @pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_reaches_the_process_and_keeps_its_rounds() -> None:
     def stop(done: int, total: int) -> None:
