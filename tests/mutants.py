@@ -30,6 +30,7 @@ MASKED: Final = "kernels/steps/masked.h"
 ZMM: Final = "kernels/steps/zmm.h"
 CHAINS: Final = "kernels/steps/chains.h"
 AVERAGES: Final = "kernels/steps/averages.h"
+STREAMS: Final = "kernels/steps/streams.h"
 XMM: Final = "kernels/steps/xmm.h"
 YMM: Final = "kernels/steps/ymm.h"
 ADC: Final = "kernels/x86_64_adc.c"
@@ -107,8 +108,8 @@ MUTANTS: Final = (
            "VS_FLUSH_VECTORS 65536u\n_Static_assert(1,"),
     Mutant("lanes of all vectors in 32 bits", TEMPLATE,
            "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
-    Mutant("streams: a quarter of a vector too far", TEMPLATE, "third + quarter + VS_WIDTH", "third + quarter"),
-    Mutant("streams: rest not moved on", TEMPLATE, "*at += 4 * quarter;", "*at += 4 * quarter - VS_WIDTH;"),
+    Mutant("streams: a quarter of a vector too far", STREAMS, "third + quarter + VS_WIDTH", "third + quarter"),
+    Mutant("streams: rest not moved on", STREAMS, "*at += 4 * quarter;", "*at += 4 * quarter - VS_WIDTH;"),
     Mutant("streams: rounds counted from n", TEMPLATE, "(*left - 1) / (8 * VS_WIDTH)", "*left / (8 * VS_WIDTH)"),
     # The averaging tree
     Mutant("trees flushed too late", AVERAGES,
