@@ -5,7 +5,7 @@
  * than for one: 2 MiB take 78 thousand ticks instead of 90 on Intel Sapphire Rapids, 64 MiB a quarter less on AMD Zen 3
  * (gcc 12, 2026-11-30).
  */
-/* The exact sum of the words of the quarters of the buffer at *at, whole vectors each; leaves 1 to 8 * VS_WIDTH bytes. */
+/* The exact sum of the words of four quarters of the buffer at *at, whole vectors; leaves 1 to 8 * VS_WIDTH bytes. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_streams(const unsigned char **at, size_t *left)
 {
     const struct vs_words words = vs_words();
