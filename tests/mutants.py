@@ -110,7 +110,7 @@ MUTANTS: Final = (
            "while (n > VS_LONGEST_TOTAL)", "while (n > 8 * VS_LONGEST_TOTAL)"),
     Mutant("streams: a quarter of a vector too far", STREAMS, "third + quarter + VS_WIDTH", "third + quarter"),
     Mutant("streams: rest not moved on", STREAMS, "*at += 4 * quarter;", "*at += 4 * quarter - VS_WIDTH;"),
-    Mutant("streams: rounds counted from n", TEMPLATE, "(*left - 1) / (8 * VS_WIDTH)", "*left / (8 * VS_WIDTH)"),
+    Mutant("streams: rounds counted from n", STREAMS, "(*left - 1) / (8 * VS_WIDTH)", "*left / (8 * VS_WIDTH)"),
     # The averaging tree
     Mutant("trees flushed too late", AVERAGES,
            "VS_FLUSH_TREES 1024u\n_Static_assert(VS_FLUSH_TREES * 32u < 65536u,",

@@ -208,10 +208,11 @@ def against(paths: list[Path]) -> Met:
 
 
 def is_pseudo_sum(row: capture.Row, packet: Packet) -> bool:
-    """Whether a field holds the sum of addresses and protocol, with the length of the segment or without (plain
-    Python).
-    """
+    """Whether a field holds the sum of addresses and protocol, with the segment's length or without (plain Python)."""
     protocol, field = {"tcp": (6, 16), "udp": (17, 6)}[row.layer]
+    assert row.offset is not None
+    assert row.src is not None
+    assert row.dst is not None
     start = row.offset - field
     addresses = ip_address(row.src).packed + ip_address(row.dst).packed
     rest = len(packet.data) - start
