@@ -157,10 +157,10 @@ def first_packets(path: Path) -> list[Packet]:
             read = capture.read(path)
         except ValueError:
             return []
-    name = path.relative_to(FOLDER).as_posix()
+    data, name = memoryview(read.data), path.relative_to(FOLDER).as_posix()
     columns = (read.offsets, read.lengths, read.original_lengths, read.linktypes)
     return [
-        Packet(name, link, bytes(read.data[offset : offset + length]), (), original)
+        Packet(name, link, bytes(data[offset : offset + length]), (), original)
         for offset, length, original, link in zip(
             *(column[:FIRST].tolist() for column in columns), strict=True
         )
