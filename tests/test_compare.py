@@ -154,7 +154,9 @@ def test_text_fits_in_a_mail_and_holds_what_the_first_reply_asks_for() -> None:
     sweep = made_up(random, ratio=0.5, sizes=(20, 1500))
     sweep.samples["flags"][5] = 2
     kernels = (
-        facts(A, command=("clang-19", "-O3", "-march=x86-64-v3", "-c", "a" * 130 + ".c")),
+        facts(
+            A, command=("clang-19", "-O3", "-march=x86-64-v3", "-I", "/home/me/csrc", "-c", "a" * 130 + ".c")
+        ),
         facts(B),
         facts(COPY),
     )
@@ -168,7 +170,8 @@ def test_text_fits_in_a_mail_and_holds_what_the_first_reply_asks_for() -> None:
     whole = " ".join(found.text().split())
     for words in (
         "Imaginary CPU 3000", "seed 42", "CPU 3", "2026-01-02", "3 of 10 rounds", "b / a: b by a in ticks a call",
-        "a: a: what a does; built by clang-19 -O3 -march=x86-64-v3", "b: b: what b does; built by gcc 12.2.0 -O3 -fPIC",
+        "a: a: what a does; built by clang-19 -O3 -march=x86-64-v3 -I csrc -c",
+        "b: b: what b does; built by gcc 12.2.0 -O3 -fPIC",
         "judged after 32 placements", "Dropped: 1 of ", "Interrupted: 3 of 10 rounds", "TSC cycles a call",
     ):  # fmt: skip
         assert words in whole, words

@@ -112,9 +112,13 @@ def measured_lines(plan: Plan) -> list[str]:
 
 
 def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
-    """A kernel's name and what it is, and the compiler and flags that it was built by."""
-    command = facts.get("command")
-    how = " ".join(command) if command else f"{host.compiler} {host.flags}"
+    """A kernel's name and what it is, and the compiler and flags that it was built by; folders by their last name."""
+    words: list[str] = list(facts.get("command") or [])
+    shown = [
+        word.rsplit("/", 1)[-1] if before == "-I" else word
+        for before, word in zip(["", *words], words, strict=False)
+    ]
+    how = " ".join(shown) if words else f"{host.compiler} {host.flags}"
     return labelled_lines(label, f"{facts['name']}: {facts['summary']}; built by {how}", WIDTH)
 
 
