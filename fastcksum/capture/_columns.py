@@ -74,10 +74,11 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
     layer, status, reason  uint8: indices into categories["layer"], ["status"], ["reason"]
     ip_version          uint8: 4, 6, or 0 where there are no addresses
     protocol            uint8: of IP
-    src, dst            uint8 (n, 16): addresses; IPv4 as ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), zeros if there is
-    none src_port, dst_port  int32: -1 where the layer has none found, expected     int32: the field as it stands and as
-    it should be, in network order; -1 where that is not known offset              int32: of the field, from the first
-    byte of its packet; -1 where it was not captured
+    src, dst            uint8 (n, 16): addresses; IPv4 as ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), zeros where there
+                        is none
+    src_port, dst_port  int32: -1 where the layer has none
+    found, expected     int32: the field as it stands and as it should be, in network order; -1 where not known
+    offset              int32: of the field, from the first byte of its packet; -1 where it was not captured
     """
 
     categories: Final = {"layer": LAYERS, "status": STATUSES, "reason": _core.REASONS}

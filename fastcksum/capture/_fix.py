@@ -41,8 +41,7 @@ class FixReport:
     packets          how many packets the capture has
     packets_changed  in how many of them a field was written
     changed          fields written, by layer and the status that each had. "good" are those that covered a field which
-    was
-                     written, as in a tunnel, and would not be good any more
+                     was written, as in a tunnel, and would not be good any more
     before           checksums by layer and status, as they were
     check_sequences  frame check sequences of Ethernet that were right and were written anew, since a field in their
                      frame was; one that was wrong stays
@@ -200,8 +199,7 @@ def fix(
 
     path      a file as read() takes it, read in pieces; or the number of an open file, which stays open
     out       the file to write, which may be path itself: a temporary file beside it takes its name at the end, so that
-    it is
-              there whole or not at all. Or the number of an open file. A suffix .gz, .zst, .xz or .bz2 compresses; any
+              it is there whole or not at all. Or the number of an open file. A suffix .gz, .zst, .xz or .bz2 compresses; any
               other does not; none, and an open file, has the compression of path
     status    the checksums to mend: of "bad", "partial", "none". "none" gives one to senders that chose none
     dry_run   nothing is written; the report says what would be. out may be None

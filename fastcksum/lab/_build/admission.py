@@ -37,7 +37,7 @@ def try_out(path: Path, unit: Unit) -> None:
     command = [sys.executable, "-B", "-P", str(script), str(path), unit.kernel_id, str(CPU_SECONDS)]
     # Files, not pipes: a process that the function leaves behind holds a pipe open, and one that prints much blocks on
     # it.
-    with open(os.memfd_create("verdict"), "rb") as said, tempfile.TemporaryFile() as complaint:  # noqa: PTH123 - descriptor
+    with os.fdopen(os.memfd_create("verdict"), "rb") as said, tempfile.TemporaryFile() as complaint:
         trial = subprocess.Popen(
             [*command, str(said.fileno())],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

@@ -79,8 +79,7 @@ def installed(compiler: str | Sequence[str] = "gcc", flags: Sequence[str] = ("-O
     inet_chksum       lwIP's library (liblwip-dev): to 65535 bytes
     libnet_in_cksum   libnet's library (libnet1-dev), with its LIBNET_CKSUM_CARRY: to 65535 bytes
     ip_cksum_add      libdumbnet's library (libdumbnet-dev), with its ip_cksum_carry: 2 to 65535 bytes; below it reads
-    32
-                      bytes that it was not given
+                      32 bytes that it was not given
 
     Each is checked as by compile_kernel(). origin has the package's version. Of a library's function the call is
     compiled here, not the code: its size, hash and vectors are unknown (None), and placements move the call only.
