@@ -47,6 +47,9 @@ LAYERS: Final = _core.LAYERS
 STATUSES: Final = _core.STATUSES
 """The five statuses, in the words of :class:`Verdict`."""
 
+MENDABLE: Final = ("bad", "partial", "none")
+"""Those that capture.fix() can be asked to mend."""
+
 LINKS: Final = _core.LINKS
 """The link types that are understood, by their numbers in capture files (https://www.tcpdump.org/linktypes.html)."""
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum._progress import reporting
-from fastcksum.packets import LAYERS, STATUSES
+from fastcksum.packets import MENDABLE, STATUSES
 
 from ._codecs import CODECS, Codec, codec_of
 from ._pieces import Scanner, open_source
 from ._read import warn_of
+from ._report import by_layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
     from ._codecs import Source
     from ._pieces import Piece
-
-MENDABLE: Final = ("bad", "partial", "none")
-"""The statuses that fix() can be asked to mend."""
 
 
 class FixReport:
@@ -79,11 +77,11 @@ class FixReport:
 
     @property
     def changed(self) -> dict[str, dict[str, int]]:
-        return _by_layer(self._changed)
+        return _that_occur(self._changed)
 
     @property
     def before(self) -> dict[str, dict[str, int]]:
-        return _by_layer(self._before)
+        return _that_occur(self._before)
 
     @property
     def fields_changed(self) -> int:
@@ -178,13 +176,9 @@ _WAS: Final = {
 }
 
 
-def _by_layer(counts: np.ndarray[Any, np.dtype[np.uint64]]) -> dict[str, dict[str, int]]:
-    table = counts.reshape(-1, 8)[: len(LAYERS), : len(STATUSES)].tolist()
-    return {
-        layer: {status: n for status, n in zip(STATUSES, row, strict=True) if n}
-        for layer, row in zip(LAYERS, table, strict=True)
-        if any(row)
-    }
+def _that_occur(counts: npt.NDArray[np.uint64]) -> dict[str, dict[str, int]]:
+    """The counts of each code by layer and status, without zeros."""
+    return {layer: {status: n for status, n in row.items() if n} for layer, row in by_layer(counts).items()}
 
 
 def fix(
@@ -199,8 +193,8 @@ def fix(
 
     path      a file as read() takes it, read in pieces; or the number of an open file, which stays open
     out       the file to write, which may be path itself: a temporary file beside it takes its name at the end, so that
-              it is there whole or not at all. Or the number of an open file. A suffix .gz, .zst, .xz or .bz2 compresses; any
-              other does not; none, and an open file, has the compression of path
+              it is there whole or not at all. Or the number of an open file. A suffix .gz, .zst, .xz or .bz2
+              compresses; any other does not; none, and an open file, has the compression of path
     status    the checksums to mend: of "bad", "partial", "none". "none" gives one to senders that chose none
     dry_run   nothing is written; the report says what would be. out may be None
     progress  as for verify()

@@ -146,14 +146,11 @@ class Summary:
 
     def counts(self) -> dict[Status, int]:
         """How many checksums have each status."""
-        return _by_status(self._table().sum(axis=0))
+        return _by_status(_table(self._counts).sum(axis=0))
 
     def counts_by_layer(self) -> dict[str, dict[Status, int]]:
         """The same for each layer that occurs."""
-        return {layer: _by_status(row) for layer, row in zip(LAYERS, self._table(), strict=True) if row.any()}
-
-    def _table(self) -> npt.NDArray[np.uint64]:
-        return self._counts.reshape(-1, 8)[: len(LAYERS), : len(STATUSES)]
+        return by_layer(self._counts)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {status}" for status, n in self.counts().items() if n)
@@ -164,6 +161,15 @@ class Summary:
         rows = [[layer, *counts.values()] for layer, counts in self.counts_by_layer().items()]
         rows.append(["all", *self.counts().values()])
         return table(f"{self.packets:,} packets, by layer and status", ["layer", *STATUSES], rows)
+
+
+def by_layer(counts: npt.NDArray[np.uint64]) -> dict[str, dict[Status, int]]:
+    """The counts of each code by layer and status, of the layers that occur."""
+    return {layer: _by_status(row) for layer, row in zip(LAYERS, _table(counts), strict=True) if row.any()}
+
+
+def _table(counts: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    return counts.reshape(-1, 8)[: len(LAYERS), : len(STATUSES)]
 
 
 def _by_status(counts: npt.NDArray[np.uint64]) -> dict[Status, int]:

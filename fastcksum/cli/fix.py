@@ -6,6 +6,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+from fastcksum.packets import MENDABLE
+
 from ._captures import Attempt, one_of, opened, shown
 from ._common import MEASURED_ON, command, print_json
 
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     import argparse
 
     from ._common import Commands
-
-MENDABLE = ("bad", "partial", "none")
 
 
 def add(commands: Commands) -> None:
