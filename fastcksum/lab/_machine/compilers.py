@@ -19,22 +19,23 @@ class CompileError(ValueError):
 
 def ask(command: tuple[str, ...], text: str, folder: Path | None = None) -> str:
     """What the command says when it reads this text. CompileError in its words if it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            input=text.encode(errors="surrogateescape").decode(errors="replace"),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise CompileError(f"{command[0]} can't be run: {error.strerror}") from None
+    done = _run(command, text.encode(errors="surrogateescape").decode(errors="replace"), folder)
     if done.returncode != 0:
         words = (done.stderr.strip() or done.stdout.strip() or "it said nothing").replace(f"{folder}/", "")
         raise CompileError(f"{shlex.join(command)} ended with status {done.returncode}:\n{words}")
     return done.stdout
+
+
+def _run(
+    command: tuple[str, ...], text: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command, done. CompileError if it can't be run."""
+    try:
+        return subprocess.run(
+            command, cwd=folder, input=text, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise CompileError(f"{command[0]} can't be run: {error.strerror}") from None
 
 
 def run_in(command: tuple[str, ...], folder: Path) -> None:
@@ -60,17 +61,7 @@ def compiler_version(command: tuple[str, ...]) -> str:
         name = command[0] if command else ""
         there = ", ".join(compilers_on_path()) or "none; apt install gcc"
         raise CompileError(f"compiler {name!r} is not on the PATH; there are: {there}")
-    try:
-        done = subprocess.run(
-            [*command, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise CompileError(f"{command[0]} can't be run: {error.strerror}") from None
+    done = _run((*command, "--version"))
     if done.returncode != 0:
         raise CompileError(f"{shlex.join(command)} --version failed: {done.stderr.strip()}")
     return parse_version(done.stdout, Path(command[0]).name)
