@@ -9,7 +9,6 @@ import numpy as np
 
 from fastcksum import _core
 from fastcksum.lab import Host, Plan, Sweep
-from fastcksum.lab._bench.job import Outcome
 from fastcksum.lab._bench.runner import join_samples
 from fastcksum.lab._figures.record import Cell
 from fastcksum.lab._machine.facts import Cache
@@ -80,7 +79,7 @@ def samples_of(cells: Sequence[Cell], ticks: Sequence[Sequence[float]], **fields
     samples["add_ticks"], samples["mul_ticks"], samples["wide_ticks"] = 16000, 48000, 16000
     for name, value in fields.items():
         samples[name] = value
-    return join_samples([Outcome(samples, [], 0, None, "")], cells)
+    return join_samples([samples], cells)
 
 
 def sweep_of(

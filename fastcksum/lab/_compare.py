@@ -16,7 +16,7 @@ import numpy as np
 
 from fastcksum._progress import reporting
 
-from ._bench import request, runner, warm
+from ._bench import request, runner
 from ._bench.cells import check_way
 from ._bench.places import check_placements
 from ._figures.comparison import Comparison, judge, undecided
@@ -96,7 +96,6 @@ def compare(
         processes=processes,
         seed=request.draw_seed() if seed is None else request.check_seed(seed),
         target_ticks=max(request.target_ticks(), batch_ticks or 0),
-        warm_ticks=warm.warm_ticks(max(request.target_ticks(), batch_ticks or 0)),
         huge_pages=huge_pages,
     )
     for what, value in {"rounds": rounds, "processes": processes}.items():
@@ -154,7 +153,6 @@ def _course(
         rounds=1,
         seed=0,
         target_ticks=0,
-        warm_ticks=0,
     )
 
 

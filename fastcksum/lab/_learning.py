@@ -18,6 +18,7 @@ from fastcksum._progress import Progress, reporting
 from ._bench import job, warm
 from ._bench.memory import mapped
 from ._bench.request import KernelLike, check_count, check_seed, choose, draw_seed, integers
+from ._figures.record import with_columns
 from ._machine.facts import Host, host, labelled_lines, tick_name
 from ._machine.processor import pinned
 
@@ -209,9 +210,4 @@ def rows_of(
 def _with_names(samples: Structured, cells: Sequence[tuple[str, int]]) -> Structured:
     """The samples with the kernel and the size of their cell beside them."""
     names, sizes = (np.array(column) for column in zip(*cells, strict=True))
-    kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
-    joined = np.zeros(len(samples), [*kinds, ("kernel", names.dtype), ("size", np.int64)])
-    for name, _ in kinds:
-        joined[name] = samples[name]
-    joined["kernel"], joined["size"] = names[samples["cell"]], sizes[samples["cell"]]
-    return joined
+    return with_columns(samples, kernel=names[samples["cell"]], size=sizes[samples["cell"]])

@@ -20,7 +20,7 @@ from fastcksum._html import table as html_table
 from fastcksum._kernel import Kernel, active_kernel, kernels
 from fastcksum._progress import Progress, reporting
 
-from ._bench import request, runner, warm
+from ._bench import request, runner
 from ._bench.places import check_placements
 from ._build.variants import Variant, compilers_at_hand, variants_of
 from ._figures import contests, race_file, race_text
@@ -246,7 +246,6 @@ def race(
         reach={LARGE: extent.large_placements},
         seed=seed,
         target_ticks=request.target_ticks(),
-        warm_ticks=warm.warm_ticks(request.target_ticks()),
         huge_pages=huge_pages,
     )
     with reporting(progress, f"race of {len(course.kernels)} kernels") as report:
@@ -281,7 +280,6 @@ def _pick(
         placements=PICK.placements,
         seed=seed,
         target_ticks=request.target_ticks(),
-        warm_ticks=warm.warm_ticks(request.target_ticks()),
     )
     with reporting(progress, f"best of {len(named)} builds") as report:
         samples, plan = runner.run(course, report)

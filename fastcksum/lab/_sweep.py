@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastcksum._progress import Progress, reporting
 
-from ._bench import request, runner, warm
+from ._bench import request, runner
 from ._bench.cells import check_way
 from ._bench.places import check_placements
 from ._figures.record import DPDK_SIZES
@@ -80,7 +80,6 @@ def sweep(
     cells, left_out = request.lay_out(chosen, grid, mixes, sets)
     if not cells:
         raise ValueError("no cell is left to time: " + "; ".join(left_out))
-    target_ticks = max(request.target_ticks(), batch_ticks or 0)
     course = runner.Course(
         kernels=chosen,
         cells=cells,
@@ -92,8 +91,7 @@ def sweep(
         placements=placements,
         processes=processes,
         seed=seed,
-        target_ticks=target_ticks,
-        warm_ticks=warm.warm_ticks(target_ticks),
+        target_ticks=max(request.target_ticks(), batch_ticks or 0),
         huge_pages=huge_pages,
     )
     with reporting(progress, f"{len(cells)} cells, {rounds} rounds") as report:

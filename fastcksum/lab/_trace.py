@@ -132,11 +132,9 @@ def trace(
     source = np.random.default_rng(seed)
     sizes = _sizes_of(lengths, packets, source)
     _check_made_for(chosen, sizes)
-    cells = [
-        Cell(each.name, 0, "packets", RANDOM_OFFSET, "receive", "hot", "plain")
-        for each in [*chosen, resolve(OVERHEAD)]
-    ]
-    bench = _loaded([*chosen, resolve(OVERHEAD)], sizes, source)
+    timed = [*chosen, resolve(OVERHEAD)]
+    cells = [Cell(each.name, 0, "packets", RANDOM_OFFSET, "receive", "hot", "plain") for each in timed]
+    bench = _loaded(timed, sizes, source)
     warming = warm.warm_ticks(target_ticks())
     samples = []
     with pinned(), reporting(progress, f"trace of {len(sizes)} packets") as report:
@@ -144,12 +142,11 @@ def trace(
         job.check_sums(bench, [cell.kernel for cell in cells])
         for number in range(rounds):
             order = source.permutation(len(cells)).tolist()
-            samples.append(warm.time_round(bench, order, number, warm=warming, batches=runner.BATCHES))
+            samples.append(warm.time_round(bench, order, number, warm=warming, batches=warm.BATCHES))
             report(number + 1, rounds)
         job.check_sums(bench, [cell.kernel for cell in cells])
     machine = host()
-    placed = job.placed(np.concatenate(samples), range(len(cells)), 0)
-    joined = runner.join_samples([job.Outcome(placed, [], rounds, None, "")], cells)
+    joined = runner.join_samples([job.placed(np.concatenate(samples), range(len(cells)), 0)], cells)
     return Trace(
         *_figures(joined, cells, float(np.mean(sizes)), machine),
         lengths=dict(lengths) if isinstance(lengths, Mapping) else dict(Counter(sizes)),

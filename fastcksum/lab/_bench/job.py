@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from fastcksum import _core
-from fastcksum.lab._figures.record import Cell
+from fastcksum.lab._figures.record import Cell, with_columns
 from fastcksum.lab._machine.processor import pinned
 
 from .cells import MIXED_CALLS, Layout, Spans, draw_set
@@ -237,10 +237,6 @@ def check_sums(bench: _core.Bench, names: Sequence[str]) -> None:
 
 def placed(samples: Structured, timed: Sequence[int], placement: int) -> Structured:
     """The samples with `cell` counted over the job's cells, and the placement beside it."""
-    kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
-    joined = np.zeros(len(samples), [*kinds, ("placement", np.uint32)])
-    for name, _ in kinds:
-        joined[name] = samples[name]
+    joined = with_columns(samples, placement=np.full(len(samples), placement, np.uint32))
     joined["cell"] = np.array(timed, dtype=np.uint32)[samples["cell"]]
-    joined["placement"] = placement
     return joined

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from fastcksum.lab._figures.record import Cell, Plan
+from fastcksum.lab._figures.record import Cell, Plan, with_columns
 
 from . import job as jobs
+from . import warm
 from .links import link_all
 from .process import run_in_process
 from .request import facts_of
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from fastcksum.lab._figures.record import Lengths, Structured
 
 
-# Timed batches of each visit to a cell, and how often it is visited anew within a round where it was disturbed.
-BATCHES: Final = 4
+# How often a cell is visited anew within a round where its visit was disturbed.
 REVISITS: Final = 2
 
 
@@ -45,8 +45,7 @@ class Course:
     rounds: int
     seed: int
     target_ticks: int
-    warm_ticks: int
-    batches: int = BATCHES
+    batches: int = warm.BATCHES
     placements: int = 1
     first: int = 0
     processes: int = 1
@@ -105,7 +104,7 @@ def run(course: Course, report: Progress) -> tuple[Structured, Plan]:
         processor=last.processor,
         started=started,
     )
-    return join_samples(outcomes, course.cells), plan
+    return join_samples([outcome.samples for outcome in outcomes], course.cells), plan
 
 
 def _job_of(course: Course, links: dict[str, list[jobs.Link]]) -> jobs.Job:
@@ -123,7 +122,7 @@ def _job_of(course: Course, links: dict[str, list[jobs.Link]]) -> jobs.Job:
         seed=course.seed,
         process=0,
         target_ticks=course.target_ticks,
-        warm_ticks=course.warm_ticks,
+        warm_ticks=warm.warm_ticks(course.target_ticks),
         batches=course.batches,
         revisits=REVISITS,
         huge_pages=course.huge_pages,
@@ -154,20 +153,12 @@ def _later(report: Callable[[int], None], before: int, done: int, _: int) -> Non
     report(before + done)
 
 
-def join_samples(outcomes: Sequence[jobs.Outcome], cells: Sequence[Cell]) -> Structured:
+def join_samples(of_processes: Sequence[Structured], cells: Sequence[Cell]) -> Structured:
     """The samples of all processes, with the process and the columns of their cell beside them."""
-    samples = np.concatenate([outcome.samples for outcome in outcomes])
-    process = np.repeat(np.arange(len(outcomes)), [len(outcome.samples) for outcome in outcomes])
-    columns = {"process": process.astype(np.uint32)}
-    columns |= {
+    samples = np.concatenate(of_processes)
+    process = np.repeat(np.arange(len(of_processes), dtype=np.uint32), [len(each) for each in of_processes])
+    of_cells = {
         each.name: np.array([getattr(cell, each.name) for cell in cells])[samples["cell"]]
         for each in dataclasses.fields(Cell)
     }
-    kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
-    kinds += [(name, column.dtype) for name, column in columns.items()]
-    joined = np.zeros(len(samples), kinds)
-    for name in samples.dtype.names or ():
-        joined[name] = samples[name]
-    for name, column in columns.items():
-        joined[name] = column
-    return joined
+    return with_columns(samples, process=process, **of_cells)

@@ -27,7 +27,7 @@ DOUBLINGS: Final = 4  # at most 4 ms
 AGREE: Final = 0.01
 VISITS: Final = 9
 LEAST_VISITS: Final = 3  # undisturbed ones, of each cell
-BATCHES: Final = 4
+BATCHES: Final = 4  # of a visit, here and in every course
 SIZES: Final = (20, 64)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
     Structured: TypeAlias = npt.NDArray[np.void]
@@ -80,3 +81,14 @@ class Plan:
     batches: int
     processor: int | None
     started: str
+
+
+def with_columns(samples: Structured, **columns: npt.NDArray[Any]) -> Structured:
+    """The samples with these columns behind their own."""
+    kinds = [(name, samples.dtype[name]) for name in samples.dtype.names or ()]
+    joined = np.zeros(len(samples), [*kinds, *((name, column.dtype) for name, column in columns.items())])
+    for name, _ in kinds:
+        joined[name] = samples[name]
+    for name, column in columns.items():
+        joined[name] = column
+    return joined
