@@ -120,10 +120,10 @@ static enum packet_fill_end put_packet(cksum_fn *fn, struct packet_judged *judge
                                        unsigned n, struct packet_columns *columns)
 {
     struct packet_check checks[PACKET_MAX_CHECKS];
-    const struct packet_batch *batch = &judged->batch;
-    const int64_t offset = batch->offsets[i];
-    const uint32_t length = batch->lengths[i];
-    if (offset < 0 || (uint64_t)offset > batch->size || length > batch->size - (uint64_t)offset) {
+    struct packet_batch *batch = &judged->batch;
+    size_t offset;
+    uint32_t length;
+    if (!packet_take_span(batch, i, &offset, &length)) {
         return PACKET_COLUMNS_CHANGED;
     }
     const unsigned char *packet = batch->data + offset;

@@ -168,19 +168,3 @@ uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct 
     const bool zero_means_none = check->layer == PACKET_UDP || check->layer == PACKET_UDPLITE;
     return value == 0 && zero_means_none ? 0xffff : value;
 }
-
-unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsigned link)
-{
-    struct packet_check checks[PACKET_MAX_CHECKS];
-    uint32_t end;
-    unsigned filled = 0;
-    for (unsigned i = packet_find(bytes, captured, captured, link, checks, &end); i-- > 0;) {
-        if (checks[i].covered) {
-            const uint16_t value = packet_expected(fn, bytes, &checks[i]);
-            filled += value != packet_found(bytes, &checks[i]);
-            bytes[checks[i].field] = (unsigned char)(value >> 8);
-            bytes[checks[i].field + 1] = (unsigned char)value;
-        }
-    }
-    return filled;
-}

@@ -11,6 +11,17 @@ static bool write_field(cksum_fn *fn, unsigned char *bytes, const struct packet_
     return changes;
 }
 
+unsigned packet_fill(cksum_fn *fn, unsigned char *bytes, size_t captured, unsigned link)
+{
+    struct packet_check checks[PACKET_MAX_CHECKS];
+    uint32_t silence;
+    unsigned filled = 0;
+    for (unsigned i = packet_find(bytes, captured, captured, link, checks, &silence); i-- > 0;) {
+        filled += checks[i].covered && write_field(fn, bytes, &checks[i]);
+    }
+    return filled;
+}
+
 /* Whether a check that was good is so no more, now that fields inside of it were written. */
 static bool was_spoilt(cksum_fn *fn, const unsigned char *bytes, struct packet_check check)
 {
@@ -53,13 +64,9 @@ enum packet_batch_end packet_mend_batch(cksum_fn *fn, struct packet_batch *batch
                                         unsigned statuses, struct packet_mended *mended)
 {
     for (size_t i = 0; i < batch->n; i++) {
-        const int64_t offset = batch->offsets[i];
-        const uint32_t length = batch->lengths[i];
-        uint32_t silence;
-        if (offset < 0 || (uint64_t)offset > batch->size || length > batch->size - (uint64_t)offset) {
-            batch->bad_index = i;
-            batch->bad_offset = offset;
-            batch->bad_length = length;
+        size_t offset;
+        uint32_t length, silence;
+        if (!packet_take_span(batch, i, &offset, &length)) {
             return PACKET_BATCH_BAD_SPAN;
         }
         packet_mend(fn, data + offset, length, batch->originals[i], batch->links[i], statuses, mended, &silence);

@@ -268,6 +268,24 @@ struct packet_batch {
 /* What ended a batch. */
 enum packet_batch_end { PACKET_BATCH_WHOLE, PACKET_BATCH_BAD_SPAN, PACKET_BATCH_NO_MEMORY };
 
+/*
+ * Where packet i is, read once: another thread may change the columns. Whether it lies in the data; if it doesn't, the
+ * batch says which one that is.
+ */
+CKSUM_INLINE bool packet_take_span(struct packet_batch *batch, size_t i, size_t *offset, uint32_t *length)
+{
+    const int64_t start = batch->offsets[i];
+    *offset = (size_t)start;
+    *length = batch->lengths[i];
+    if (start < 0 || (uint64_t)start > batch->size || *length > batch->size - (uint64_t)start) {
+        batch->bad_index = i;
+        batch->bad_offset = start;
+        batch->bad_length = *length;
+        return false;
+    }
+    return true;
+}
+
 /* Counts a packet of which nothing was judged. */
 CKSUM_HIDDEN void packet_count_silence(struct packet_batch *batch, uint32_t silence);
 

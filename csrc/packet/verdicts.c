@@ -70,12 +70,9 @@ enum packet_batch_end packet_verify_batch(cksum_fn *fn, struct packet_batch *bat
         return PACKET_BATCH_NO_MEMORY;
     }
     for (size_t i = 0; i < batch->n; i++) {
-        const int64_t offset = batch->offsets[i];
-        const uint32_t length = batch->lengths[i];
-        if (offset < 0 || (uint64_t)offset > batch->size || length > batch->size - (uint64_t)offset) {
-            batch->bad_index = i;
-            batch->bad_offset = offset;
-            batch->bad_length = length;
+        size_t offset;
+        uint32_t length;
+        if (!packet_take_span(batch, i, &offset, &length)) {
             return PACKET_BATCH_BAD_SPAN;
         }
         if (reserve(batch, PACKET_MAX_CHECKS) < 0) {

@@ -168,6 +168,15 @@ int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool wr
     return 0;
 }
 
+void core_release_views(Py_buffer *views, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (views[i].obj != NULL) {
+            PyBuffer_Release(&views[i]);
+        }
+    }
+}
+
 int core_enter(atomic_flag *busy, const char *what)
 {
     if (atomic_flag_test_and_set(busy)) {

@@ -103,11 +103,7 @@ PyObject *core_verify_packets(PyObject *module, PyObject *args)
 done:
     free(batch.codes);
     Py_XDECREF(per_packet);
-    for (int i = 0; i < ARGUMENTS; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
+    core_release_views(views, ARGUMENTS);
     return result;
 }
 
@@ -169,10 +165,6 @@ PyObject *core_mend_packets(PyObject *module, PyObject *args)
         set_bad_span(&batch);
     }
 done:
-    for (int i = 0; i < ARGUMENTS; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
+    core_release_views(views, ARGUMENTS);
     return result;
 }

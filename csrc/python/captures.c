@@ -112,11 +112,7 @@ done:
     if (entered) {
         core_leave(&shared->busy);
     }
-    for (int i = 0; i < 7; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
+    core_release_views(views, 7);
     if (view.obj != NULL) {
         PyBuffer_Release(&view);
     }

@@ -157,16 +157,8 @@ PyObject *core_fill_columns(PyObject *module, PyObject *args)
         result = PyLong_FromSize_t(to.n);
     }
 done:
-    for (int i = 0; i < ARGUMENTS; i++) {
-        if (in[i].obj != NULL) {
-            PyBuffer_Release(&in[i]);
-        }
-    }
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        if (out[i].obj != NULL) {
-            PyBuffer_Release(&out[i]);
-        }
-    }
+    core_release_views(in, ARGUMENTS);
+    core_release_views(out, COLUMN_COUNT);
     return result;
 }
 
@@ -200,10 +192,6 @@ PyObject *core_encode_addresses(PyObject *Py_UNUSED(module), PyObject *args)
                            : PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(n * sizeof *rows));
 done:
     free(rows);
-    for (int i = 0; i < 3; i++) {
-        if (views[i].obj != NULL) {
-            PyBuffer_Release(&views[i]);
-        }
-    }
+    core_release_views(views, 3);
     return result;
 }

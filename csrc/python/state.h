@@ -75,6 +75,9 @@ CKSUM_HIDDEN int core_add_names(PyObject *module, const char *name, const char *
 /* A one-dimensional contiguous array of aligned items of `size` bytes. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_get_column(PyObject *object, const char *name, Py_ssize_t size, bool writable, Py_buffer *view);
 
+/* Releases n views, of which those that were never filled are zeros. */
+CKSUM_HIDDEN void core_release_views(Py_buffer *views, int n);
+
 /*
  * Lets one thread at a time into what a flag guards, also without a GIL and while it is released; what is named in the
  * error. 0, or -1 with RuntimeError set.
