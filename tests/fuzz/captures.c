@@ -4,33 +4,10 @@
  */
 #include "core/registry.h"
 #include "packet/packet.h"
-#include "packet/pcap.h"
 #include "splices.h"
 
 enum { ROOM = 4096 };
-
-struct columns {
-    int64_t offsets[ROOM];
-    uint32_t lengths[ROOM];
-    uint32_t originals[ROOM];
-    int64_t times[ROOM];
-    uint16_t links[ROOM];
-    int64_t frames[ROOM];
-    size_t n;
-};
-
-/* The columns from the n-th on, at most `room` of them. */
-static struct pcap_records columns_from(struct columns *columns, size_t room)
-{
-    const size_t n = columns->n, left = ROOM - n;
-    return (struct pcap_records){.offsets = columns->offsets + n,
-                                 .lengths = columns->lengths + n,
-                                 .original_lengths = columns->originals + n,
-                                 .times = columns->times + n,
-                                 .links = columns->links + n,
-                                 .frames = columns->frames + n,
-                                 .room = room < left ? room : left};
-}
+#include "records.h"
 
 /* Reads the file as one window; what it finds must lie in it, in order, and can be verified. */
 static void read_whole(struct pcap_reader *reader, const uint8_t *file, size_t size, struct columns *found)

@@ -5,37 +5,26 @@
 #include "core/registry.h"
 #include "packet/columns.h"
 #include "packet/mend.h"
-#include "packet/pcap.h"
 #include "splices.h"
 
 enum { ROOM = 1024, CODES = 256 };
+#include "records.h"
 
 /* A capture: its bytes and where its packets are. */
 struct file {
     unsigned char *bytes;
     size_t size;
-    int64_t offsets[ROOM];
-    uint32_t lengths[ROOM];
-    uint32_t originals[ROOM];
-    int64_t times[ROOM];
-    uint16_t links[ROOM];
-    int64_t frames[ROOM];
-    size_t n;
+    struct columns columns;
 };
 
 static void scan(struct file *file)
 {
     struct pcap_reader reader = {0};
-    struct pcap_records records = {.offsets = file->offsets,
-                                   .lengths = file->lengths,
-                                   .original_lengths = file->originals,
-                                   .times = file->times,
-                                   .links = file->links,
-                                   .frames = file->frames,
-                                   .room = ROOM};
     size_t needed;
+    file->columns.n = 0;
+    struct pcap_records records = columns_from(&file->columns, ROOM);
     pcap_scan(&reader, file->bytes, file->size, true, &records, &needed);
-    file->n = records.n;
+    file->columns.n = records.n;
     pcap_free(&reader);
 }
 
@@ -43,19 +32,19 @@ static struct packet_batch batch_of(const struct file *file)
 {
     return (struct packet_batch){.data = file->bytes,
                                  .size = file->size,
-                                 .offsets = file->offsets,
-                                 .lengths = file->lengths,
-                                 .originals = file->originals,
-                                 .links = file->links,
-                                 .n = file->n};
+                                 .offsets = file->columns.offsets,
+                                 .lengths = file->columns.lengths,
+                                 .originals = file->columns.originals,
+                                 .links = file->columns.links,
+                                 .n = file->columns.n};
 }
 
 /* The checks of packet i, judged by themselves. Returns how many there are. */
 static unsigned checks_of(cksum_fn *fn, const struct file *file, size_t i, struct packet_check *checks)
 {
     uint32_t silence;
-    return packet_verify(fn, file->bytes + file->offsets[i], file->lengths[i], file->originals[i], file->links[i],
-                         checks, &silence);
+    return packet_verify(fn, file->bytes + file->columns.offsets[i], file->columns.lengths[i],
+                         file->columns.originals[i], file->columns.links[i], checks, &silence);
 }
 
 /* ---- columns ---- */
@@ -69,10 +58,10 @@ static bool is_wanted(const struct packet_check *check, unsigned statuses)
 static void require_row(cksum_fn *fn, const struct file *file, const struct packet_columns *rows, size_t row, size_t i,
                         const struct packet_check *check)
 {
-    const unsigned char *packet = file->bytes + file->offsets[i];
+    const unsigned char *packet = file->bytes + file->columns.offsets[i];
     const bool expects = check->covered && check->status != PACKET_NONE;
-    REQUIRE(rows->packet[row] == 7 + (int64_t)i && rows->frame[row] == file->frames[i] &&
-                rows->time[row] == file->times[i],
+    REQUIRE(rows->packet[row] == 7 + (int64_t)i && rows->frame[row] == file->columns.frames[i] &&
+                rows->time[row] == file->columns.times[i],
             "row %zu is not of packet %zu", row, i);
     REQUIRE(rows->layer[row] == check->layer && rows->status[row] == check->status &&
                 rows->reason[row] == check->reason && rows->protocol[row] == check->protocol &&
@@ -113,8 +102,11 @@ static void require_columns(cksum_fn *fn, const struct file *file, unsigned stat
     static uint64_t counts[CODES];
     static struct packet_columns columns;
     struct packet_check checks[PACKET_MAX_CHECKS];
-    struct packet_judged judged = {
-        .batch = batch_of(file), .times = file->times, .frames = file->frames, .first_packet = 7, .wanted = wanted};
+    struct packet_judged judged = {.batch = batch_of(file),
+                                   .times = file->columns.times,
+                                   .frames = file->columns.frames,
+                                   .first_packet = 7,
+                                   .wanted = wanted};
     size_t row = 0;
     memset(counts, 0, sizeof counts);
     judged.batch.per_packet = per_packet;
@@ -131,7 +123,7 @@ static void require_columns(cksum_fn *fn, const struct file *file, unsigned stat
     const enum packet_fill_end end = packet_fill_columns(fn, &judged, &columns);
     REQUIRE(end == PACKET_COLUMNS_WHOLE && columns.n == row, "end %u, %zu of %zu rows", end, columns.n, row);
     row = 0;
-    for (size_t i = 0; i < file->n; i++) {
+    for (size_t i = 0; i < file->columns.n; i++) {
         const unsigned n = checks_of(fn, file, i, checks);
         REQUIRE(n == per_packet[i], "packet %zu: %u checks, %u in the batch", i, n, per_packet[i]);
         for (unsigned at = 0; at < n; at++) {
@@ -156,7 +148,7 @@ static unsigned require_mended(cksum_fn *fn, const struct file *was, const struc
 {
     struct packet_check before[PACKET_MAX_CHECKS], after[PACKET_MAX_CHECKS];
     const unsigned n = checks_of(fn, was, i, before), found = checks_of(fn, is, i, after);
-    const unsigned char *old = was->bytes + was->offsets[i], *new = is->bytes + is->offsets[i];
+    const unsigned char *old = was->bytes + was->columns.offsets[i], *new = is->bytes + is->columns.offsets[i];
     unsigned changed = 0;
     REQUIRE(found == n, "packet %zu: %u checks, %u before", i, found, n);
     for (unsigned at = 0; at < n; at++) {
@@ -168,7 +160,7 @@ static unsigned require_mended(cksum_fn *fn, const struct file *was, const struc
         const bool asked = check->covered && statuses >> check->status & 1;
         changed += differs;
         if (asked || check->status == PACKET_GOOD) {
-            memset(may_change + was->offsets[i] + check->field, 1, 2);
+            memset(may_change + was->columns.offsets[i] + check->field, 1, 2);
             REQUIRE(after[at].status == PACKET_GOOD, "packet %zu: layer %u had status %u, and has %u", i, check->layer,
                     check->status, after[at].status);
         } else {
@@ -196,7 +188,7 @@ static void require_mending(cksum_fn *fn, const struct file *was, unsigned statu
     is.bytes = exact_copy(was->bytes, was->size);
     memset(changed, 0, sizeof changed);
     mend(fn, &is, statuses, &mended);
-    for (size_t i = 0; i < is.n; i++) {
+    for (size_t i = 0; i < is.columns.n; i++) {
         const unsigned of_packet = require_mended(fn, was, &is, i, statuses, may_change);
         fields += of_packet;
         packets += of_packet > 0;
@@ -226,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file.bytes = exact_copy(input.bytes, input.size);
     file.size = input.size;
     scan(&file);
-    if (file.n > 0) {
+    if (file.columns.n > 0) {
         require_columns(fn, &file, wanted);
         require_mending(fn, &file, asked);
     }
