@@ -149,7 +149,7 @@ def packet_checks(
     offset: SupportsIndex,
     length: SupportsIndex | None,
     original_length: SupportsIndex | None,
-    link: int,
+    link: _Link,
     /,
 ) -> list[_Verdict]: ...
 

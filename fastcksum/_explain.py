@@ -199,11 +199,8 @@ def sums_of(
     """
     if layer is not None and layer not in _core.LAYERS:
         raise ValueError(f"layer must be one of {', '.join(_core.LAYERS)}, not {layer!r}")
-    number = {"ip": 101, "ethernet": 1}.get(link, link) if isinstance(link, str) else link
-    if number not in _core.LINKS:
-        _core.verify_packet(b"", link=link)  # which says so
     with memoryview(packet) as view, view.cast("B") as flat:
-        items = _core.packet_checks(flat, offset, None, original, int(number))
+        items = _core.packet_checks(flat, offset, None, original, link)
         return [_sum_of(item, flat) for item in items if layer in {None, _core.LAYERS[item[0]]}]
 
 

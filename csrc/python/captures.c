@@ -195,9 +195,10 @@ PyObject *core_packet_checks(PyObject *module, PyObject *args)
     struct packet_check checks[PACKET_MAX_CHECKS];
     uint32_t silence;
     const struct cksum_kernel *kernel;
-    PyObject *buf;
+    PyObject *buf, *link_object;
 
-    if (!PyArg_ParseTuple(args, "OOOOI", &buf, &offset_object, &length_object, &original_object, &link)) {
+    if (!PyArg_ParseTuple(args, "OOOOO", &buf, &offset_object, &length_object, &original_object, &link_object) ||
+        core_take_link(link_object, &link) < 0) {
         return NULL;
     }
     if (core_get_buffer(buf, &view) < 0) {

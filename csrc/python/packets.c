@@ -69,8 +69,7 @@ struct packet {
     const struct cksum_kernel *kernel;
 };
 
-/* The number of a link type: "ip", "ethernet" or a number. 0, or -1 with TypeError or ValueError set. */
-static int take_link(PyObject *object, unsigned *link)
+int core_take_link(PyObject *object, unsigned *link)
 {
     size_t number = SIZE_MAX;
     if (object == NULL) {
@@ -111,8 +110,8 @@ static int take_packet(PyObject *module, const struct core_signature *signature,
                        Py_ssize_t nargs, PyObject *names, struct packet *packet)
 {
     PyObject *values[CORE_MAX_ARGUMENTS] = {NULL};
-    if (core_take_arguments(signature, args, nargs, names, values) < 0 || take_link(values[2], &packet->link) < 0 ||
-        core_take_bytes(values[0], &packet->bytes) < 0) {
+    if (core_take_arguments(signature, args, nargs, names, values) < 0 ||
+        core_take_link(values[2], &packet->link) < 0 || core_take_bytes(values[0], &packet->bytes) < 0) {
         return -1;
     }
     packet->kernel = core_quick_kernel(module);

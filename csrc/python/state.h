@@ -162,6 +162,9 @@ CKSUM_HIDDEN int core_add_packets(PyObject *module);
 /* columns.c: the names of the columns. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_columns(PyObject *module);
 
+/* packets.c: the number of a link type: "ip" (also for NULL), "ethernet" or a number. 0, or -1 with an exception. */
+CKSUM_HIDDEN int core_take_link(PyObject *object, unsigned *link);
+
 /* captures.c: the words for a file that is no capture. 0, or -1 with an exception set. */
 CKSUM_HIDDEN int core_add_captures(PyObject *module);
 
