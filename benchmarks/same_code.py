@@ -2,8 +2,8 @@
 
     python benchmarks/same_code.py [--kernels NAMES] [--placements N] [--rounds N] [--seed N]
 
-Each copy lies at places of its own. A headline is the median over the placements of the minima, as in a race; what the
-copies differ by is what where the code lies and the moment leave in it.
+Each copy lies at places of its own. A headline is the pseudomedian over the placements of the minima, as in a race;
+what the copies differ by is what where the code lies and the moment leave in it.
 """
 
 from __future__ import annotations
