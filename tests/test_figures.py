@@ -31,7 +31,7 @@ def test_batches_of_one_visit_are_one_witness() -> None:
     cells = [cell("k", 40)]
     samples = samples_of(cells, [[10.0, 11.0, 10.0, 11.0, 10.2, 11.0]])
     samples["round"] = [0, 0, 0, 1, 1, 1]
-    [replicate] = replicates_of(samples, 1, "tsc_ticks")[0]
+    [replicate] = replicates_of(samples, cells, "tsc_ticks")[0]
     assert replicate.visits.tolist() == [10.0, 10.2]
     [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
     assert (row.samples, row.ticks_per_call, row.badge) == (6, 10.0, "noisy")  # 2 % apart
@@ -100,3 +100,39 @@ def test_a_pseudomedian_lies_between_two_kinds_of_places() -> None:
     assert intervals.pseudomedian([*places[:-1], 310.0, math.nan]) == 27.5
     assert math.isnan(intervals.pseudomedian([]))
     assert intervals.pseudomedian([7.0]) == 7.0
+
+
+def test_a_visit_beside_a_neighbour_is_set_aside() -> None:
+    """Three of five visits shared the core: the figures are of the other two, and all samples are accounted for."""
+    cells = [cell("k", 40)]
+    samples = samples_of(
+        cells, [[9.0, 15.0, 10.0, 15.0, 10.1]], wide_ticks=[20000, 30000, 16000, 30000, 16000]
+    )
+    samples["flags"][3] = 2
+    [replicate] = replicates_of(samples, cells, "tsc_ticks")[0]
+    assert (replicate.visits.tolist(), replicate.shared, replicate.dropped) == ([10.0, 10.1], False, 1)
+    [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
+    assert (row.ticks_per_call, row.samples, row.dropped) == (10.0, 2, 1)
+    text = " ".join(sweep_of([facts("k")], cells, [[1.0]], samples=samples).text().split())
+    assert "without 2 of 5 samples beside which somebody shared the core" in text
+
+
+@pytest.mark.parametrize(("alone", "badge"), [(2, "clean"), (1, "contended"), (0, "contended")])
+def test_a_fifth_of_the_visits_must_have_the_core_to_themselves(alone: int, badge: str) -> None:
+    """Else all visits are used, and the badge says so."""
+    cells = [cell("k", 40)]
+    samples = samples_of(cells, [[10.0] * 10], wide_ticks=[16000] * alone + [30000] * (10 - alone))
+    [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
+    assert (row.badge, row.samples) == (badge, alone if badge == "clean" else 10)
+
+
+@pytest.mark.parametrize(("cache", "headline"), [("hot", 10.0), ("l2", 10.0), ("l3", 8.0), ("dram", 8.0)])
+def test_headlines_stand_at_the_median_core_clock(cache: str, headline: float) -> None:
+    """A visit at a faster clock makes no minimum, but where memory is what bounds; one of unknown clock never does."""
+    cells = [dataclasses.replace(cell("k", 40), cache=cache)]
+    samples = samples_of(cells, [[10.0, 10.0, 8.0, 9.0]], add_ticks=[16000, 16000, 12800, 16000])
+    samples["mul_ticks"] = [48000, 48000, 38400, 52000]  # the last one's chains don't agree
+    samples["wide_ticks"] = samples["add_ticks"]
+    [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
+    assert row.ticks_per_call == pytest.approx(headline)
+    assert row.est_core_cycles_per_byte == pytest.approx(12.5 / 40)

@@ -6,6 +6,8 @@ loops elsewhere in a page.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from fastcksum import _core
@@ -65,10 +67,12 @@ def links_at(kernel: Kernel, places: Sequence[Place]) -> list[Link]:
     Built-in kernels are compiled from the shipped source, as the extension was. CompileError if that can't be done.
     """
     object_of = compiled(kernel)
-    return [
-        Link(object_of.kernel_id, str(relink(object_of, kernel_at=place.kernel, loops_at=place.loops)))
-        for place in places
-    ]
+
+    def at(place: Place) -> Link:
+        return Link(object_of.kernel_id, str(relink(object_of, kernel_at=place.kernel, loops_at=place.loops)))
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as linkers:
+        return list(linkers.map(at, places))
 
 
 def compiled(kernel: Kernel) -> CompiledKernel:

@@ -118,7 +118,7 @@ def judge(
     looks: the numbers of placements at which cells are judged; none: the placements of the sweep are the only look.
     """
     looks = tuple(looks) or (sweep.plan.placements,)
-    minima = placement_minima(sweep.samples, len(sweep.plan.cells))
+    minima = placement_minima(sweep.samples, sweep.plan.cells, sweep.host.unit)
     by_cell: dict[Cell, dict[str, dict[int, float]]] = {}
     for cell, found in zip(sweep.plan.cells, minima, strict=True):
         by_cell.setdefault(dataclasses.replace(cell, kernel=""), {})[cell.kernel] = found

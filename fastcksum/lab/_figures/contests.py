@@ -153,7 +153,7 @@ Belongs: TypeAlias = "Callable[[Case | Contest], bool]"
 def minima_of(samples: Structured, cells: Sequence[Cell], unit: str) -> Minima:
     """The minimum of each cell at each placement; a placement is missing where each of its samples was disturbed."""
     found: Minima = {}
-    for cell, replicates in zip(cells, replicates_of(samples, len(cells), unit), strict=True):
+    for cell, replicates in zip(cells, replicates_of(samples, cells, unit), strict=True):
         case = Case(cell.mode, cell.size, cell.distribution, cell.offset)
         found.setdefault(case, {})[cell.kernel] = {
             each.placement: each.summary.minimum

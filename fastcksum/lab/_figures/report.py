@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastcksum import _core
 from fastcksum.lab._machine.facts import labelled_lines, tick_name
 
 from . import stats
-from .rows import first_of_rounds
+from .core import core_clock
 
 if TYPE_CHECKING:
     from fastcksum.lab._machine.facts import Host
@@ -125,8 +124,8 @@ def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
 def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
     badges = ", ".join(f"{count} {name}" for name, count in _count_badges(rows).items())
     figures = (
-        "the minimum over the rounds, gross. A remark names a cell that is not clean and how far its median lies "
-        f"above; of {len(rows)} cells {badges}"
+        f"the minimum over the rounds, gross{_conditions(rows, samples, host)}. A remark names a cell that is not "
+        f"clean and how far its median lies above; of {len(rows)} cells {badges}"
     )
     return [
         *host.to_lines(WIDTH),
@@ -134,6 +133,15 @@ def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[
         *labelled_lines("Figures", figures, WIDTH),
         *labelled_lines("Core clock", _core_clock(rows, samples, host.unit), WIDTH),
     ]
+
+
+def _conditions(rows: list[Row], samples: Structured, host: Host) -> str:
+    """What was done to the samples before the minimum was taken."""
+    words = "" if np.isnan(core_clock(samples, host.unit)).all() else ", at the median core clock"
+    aside = len(samples) - sum(row.samples + row.dropped for row in rows)
+    if aside:
+        words += f", without {aside} of {len(samples)} samples beside which somebody shared the core"
+    return words
 
 
 def _count_badges(rows: list[Row]) -> dict[str, int]:
@@ -145,11 +153,10 @@ def _core_clock(rows: list[Row], samples: Structured, unit: str) -> str:
     """How many core cycles a tick was, over the rounds."""
     if all(math.isnan(row.est_core_cycles_per_byte) for row in rows):
         return "unknown: the add and the multiply chain don't agree on it"
-    first, _ = first_of_rounds(samples)
-    low, middle, high = np.quantile(_core.CHAIN / samples["add_ticks"][first], [0.25, 0.5, 0.75])
+    low, middle, high = np.nanquantile(core_clock(samples, unit), [0.25, 0.5, 0.75])
     return (
         f"one {tick_name(unit).removesuffix('s')} was about {middle:.2f} core cycles "
-        f"({low:.2f} to {high:.2f} in the middle half of the rounds; estimated from dependent adds)"
+        f"({low:.2f} to {high:.2f} in the middle half of the visits; estimated from dependent adds)"
     )
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from fastcksum import _core
-
 from . import stats
+from .core import alone, core_clock, ticks_per_call
 from .intervals import pseudomedian
 from .record import OVERHEAD
 
@@ -22,22 +21,19 @@ if TYPE_CHECKING:
 
     from .record import Cell, Structured
 
-# The additions a core cycle that any x86-64 core since 2013 manages; nothing is presumed of others.
-LEAST_WIDE: Final = {"tsc_ticks": 3.0}
-# Core cycles of a 64-bit multiplication on every x86-64 core since 2008; elsewhere it isn't one number.
-MUL_LATENCY: Final = {"tsc_ticks": 3}
-
 
 class Row(NamedTuple):
     """One cell of a sweep in figures.
 
-    Times are in `unit`s a call. At one placement in one process ticks_per_call is the minimum over the rounds, q1 and
-    q3 are quartiles, error is (median - minimum) / minimum. Over several processes each is the median at a placement,
-    then the pseudomedian of those of the placements; placement_low and placement_high are the least and the largest
-    minimum (NaN with a single one). badge: "clean" where ticks_per_call repeats in halves of the rounds. Per-byte
-    figures are of the gross figure. net_ticks_per_call is None where the overhead was not measured and NaN where it is
-    larger than the figure (invalid). est_core_cycles_per_byte is NaN where the core's clock is unknown. size is 0 for a
-    mix of lengths; its per-byte figures are of its mean length.
+    Times are in `unit`s a call at the median core clock of the run, where that is known (not of l3, dram and cold,
+    which memory bounds). At one placement in one process ticks_per_call is the minimum over the rounds that had the
+    core to themselves, q1 and q3 are quartiles of those, error is (median - minimum) / minimum; `samples` are the ones
+    used, `dropped` those with a flag, and the rest were set aside since somebody shared the core. Over several
+    processes each is the median at a placement, then the pseudomedian of those of the placements; placement_low and
+    placement_high are the least and the largest minimum (NaN with a single one). badge: "clean" where ticks_per_call
+    repeats in halves of the rounds. Per-byte figures are of the gross figure. net_ticks_per_call is None where the
+    overhead was not measured and NaN where it is larger than the figure (invalid). est_core_cycles_per_byte is NaN
+    where the core's clock is unknown. size is 0 for a mix of lengths; its per-byte figures are of its mean length.
     """
 
     kernel: str
@@ -67,33 +63,39 @@ class Row(NamedTuple):
 class Replicate:
     """The figures of one cell in one process at one placement.
 
-    visits: the least ticks a call of each visit that has a sample without a flag, in the order of the rounds.
-    core_cycles: the median over the visits whose clock is known. contended: of each sample without a flag, whether its
-    round shared the core.
+    They are of the samples without a flag whose visit had the core to itself; of all without a flag where those are too
+    few, which `shared` says. visits: the least ticks a call of each visit, in the order of the rounds. core_cycles: the
+    median over the visits whose clock is known. dropped: samples with a flag.
     """
 
     process: int
     placement: int
     summary: stats.Summary
+    dropped: int
     visits: npt.NDArray[np.float64]
     core_cycles: float
-    contended: npt.NDArray[np.bool_]
+    shared: bool
 
 
-def replicates_of(samples: Structured, n_cells: int, unit: str) -> list[list[Replicate]]:
+_KEYS: Final = ("cell", "process", "placement")
+
+
+def replicates_of(samples: Structured, cells: Sequence[Cell], unit: str) -> list[list[Replicate]]:
     """The replicates of each cell, from samples whose `cell` is an index into the cells."""
     order = np.lexsort([samples[name] for name in ("round", "placement", "process", "cell")])
-    columns = {name: samples[name][order] for name in _USED}
-    columns["per_call"] = columns["ticks"] / columns["calls"]
-    columns["contended"] = _contended(samples, unit)[order]
-    found: list[list[Replicate]] = [[] for _ in range(n_cells)]
-    for start, end in _runs([columns[name] for name in ("cell", "process", "placement")]):
+    clock = core_clock(samples, unit)
+    columns = {name: samples[name] for name in (*_KEYS, "round")} | {
+        "good": samples["flags"] == 0,
+        "alone": alone(samples, unit),
+        "per_call": ticks_per_call(samples, cells, clock),
+        "core_cycles": samples["ticks"] / samples["calls"] * clock,
+    }
+    columns = {name: column[order] for name, column in columns.items()}
+    found: list[list[Replicate]] = [[] for _ in cells]
+    for start, end in _runs([columns[name] for name in _KEYS]):
         of_replicate = {name: column[start:end] for name, column in columns.items()}
-        found[int(of_replicate["cell"][0])].append(_replicate(of_replicate, unit))
+        found[int(of_replicate["cell"][0])].append(_replicate(of_replicate))
     return found
-
-
-_USED: Final = ("ticks", "calls", "flags", "round", "placement", "process", "cell", "add_ticks", "mul_ticks")
 
 
 def _runs(keys: Sequence[npt.NDArray[Any]]) -> list[tuple[int, int]]:
@@ -105,51 +107,36 @@ def _runs(keys: Sequence[npt.NDArray[Any]]) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def _replicate(of_replicate: dict[str, npt.NDArray[Any]], unit: str) -> Replicate:
-    good = of_replicate["flags"] == 0
-    kept = {name: column[good] for name, column in of_replicate.items()}
+def _replicate(of_replicate: dict[str, npt.NDArray[Any]]) -> Replicate:
+    good, alone = of_replicate["good"], of_replicate["good"] & of_replicate["alone"]
+    rounds = of_replicate["round"]
+    all_rounds, rounds_alone = (len(np.unique(rounds[mask])) for mask in (good, alone))
+    shared = rounds_alone < max(1.0, stats.FREE_SHARE * all_rounds) and all_rounds > 0
+    used = good if shared else alone
+    kept = {name: column[used] for name, column in of_replicate.items()}
     starts = [start for start, _ in _runs([kept["round"]])]
-    visits = np.minimum.reduceat(kept["per_call"], starts) if starts else np.zeros(0)
-    known = stats.core_cycle_samples(
-        visits,
-        kept["add_ticks"][starts],
-        kept["mul_ticks"][starts],
-        chain=_core.CHAIN,
-        mul_latency=MUL_LATENCY.get(unit),
+    visits, cycles = (
+        np.minimum.reduceat(kept[name], starts) if starts else np.zeros(0)
+        for name in ("per_call", "core_cycles")
     )
     return Replicate(
         process=int(of_replicate["process"][0]),
         placement=int(of_replicate["placement"][0]),
-        summary=stats.summarise(of_replicate["per_call"], of_replicate["flags"]),
+        summary=stats.summarise(of_replicate["per_call"], ~used),
+        dropped=int(np.sum(~good)),
         visits=visits,
-        core_cycles=median(known.tolist()),
-        contended=kept["contended"],
+        core_cycles=median(cycles.tolist()),
+        shared=shared,
     )
 
 
-def _contended(samples: Structured, unit: str) -> npt.NDArray[np.bool_]:
-    """Of each sample, whether its round shared the core."""
-    first, number = first_of_rounds(samples)
-    rates = stats.sentinel(samples["add_ticks"][first], samples["wide_ticks"][first])
-    return stats.contended_rounds(rates, least=LEAST_WIDE.get(unit, 0.0))[number]
-
-
-def first_of_rounds(samples: Structured) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """(the first sample of each round of each placement and process, the number of its round for each sample)."""
-    keys = [samples[name] for name in ("round", "placement", "process")]
-    order = np.lexsort(keys)
-    runs = _runs([key[order] for key in keys])
-    number = np.empty(len(samples), np.intp)
-    number[order] = np.repeat(np.arange(len(runs)), [end - start for start, end in runs])
-    return order[[start for start, _ in runs]], number
-
-
-def placement_minima(samples: Structured, n_cells: int) -> list[dict[int, float]]:
+def placement_minima(samples: Structured, cells: Sequence[Cell], unit: str) -> list[dict[int, float]]:
     """Of each cell, placement -> the median over the processes of the minima there; NaN where all are flagged."""
     order = np.lexsort([samples[name] for name in ("process", "placement", "cell")])
     keys = [samples[name][order] for name in ("cell", "placement", "process")]
-    per_call = np.where(samples["flags"] == 0, samples["ticks"] / samples["calls"], np.inf)[order]
-    minima: list[dict[int, list[float]]] = [{} for _ in range(n_cells)]
+    per_call = ticks_per_call(samples, cells, core_clock(samples, unit))
+    per_call = np.where(samples["flags"] == 0, per_call, np.inf)[order]
+    minima: list[dict[int, list[float]]] = [{} for _ in cells]
     for start, end in _runs(keys):
         least = float(per_call[start:end].min())
         at = minima[int(keys[0][start])].setdefault(int(keys[1][start]), [])
@@ -162,7 +149,7 @@ def rows_of(
     samples: Structured, cells: Sequence[Cell], mean_lengths: Sequence[float], unit: str
 ) -> list[Row]:
     """One Row for each of the cells, from samples whose `cell` is an index into them."""
-    replicates = replicates_of(samples, len(cells), unit)
+    replicates = replicates_of(samples, cells, unit)
     headlines = [
         _over_placements(of_cell, [each.summary.minimum for each in of_cell]) for of_cell in replicates
     ]
@@ -206,7 +193,7 @@ def _row(
         **dataclasses.asdict(cell),
         calls=calls,
         samples=sum(each.summary.samples for each in replicates),
-        dropped=sum(each.summary.dropped for each in replicates),
+        dropped=sum(each.dropped for each in replicates),
         unit=unit,
         ticks_per_call=headline,
         net_ticks_per_call=stats.net(headline, overhead),
@@ -245,7 +232,4 @@ def _badge(replicates: Sequence[Replicate]) -> stats.Badge:
         ]
         for split in range(len(stats.SPLITS))
     ]
-    contended = (
-        np.concatenate([each.contended for each in replicates]) if replicates else np.zeros(0, np.bool_)
-    )
-    return stats.badge(stats.disagreement(halves), contended)
+    return stats.badge(stats.disagreement(halves), [each.shared for each in replicates])

@@ -33,17 +33,21 @@ SPLITS: tuple[tuple[Half, Half], ...] = (
     (lambda n: np.arange(n) // 2 % 2 == 0, lambda n: np.arange(n) // 2 % 2 == 1),
     (lambda n: np.arange(n) < n // 2, lambda n: np.arange(n) >= n // 2),
 )
-# A round is contended when its four-wide adds ran below this share of the rate seen in the best tenth of rounds.
-CONTENDED_SHARE = 0.85
-# The two chains must tell the same core clock within this, or the round's clock is not known.
+# A visit is contended when its four-wide adds ran below this share of the rate seen in the best tenth of the visits.
+# 0.85 is too little: on a shared AMD Zen 3, visits at 0.93 to 0.98 of that rate took 1.34 times as long in the median,
+# and those above it 1.002 times.
+CONTENDED_SHARE = 0.95
+# A cell's figures are those of the visits that had the core to themselves, where at least this share of them did.
+FREE_SHARE = 0.2
+# The two chains must tell the same core clock within this, or the visit's clock is not known.
 CHAINS_AGREE = 0.02
-# At least this share of a cell's samples must come from rounds whose clock is known.
+# At least this share of the samples must come from visits whose clock is known.
 KNOWN_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The samples of one cell, without those that were flagged.
+    """The samples of one cell, without those that were dropped.
 
     Ticks per call: minimum, q1, median, q3. error = (median - minimum) / minimum. All are NaN without any sample.
     """
@@ -72,7 +76,7 @@ def summarise(ticks_per_call: AnyNumbers, flags: AnyNumbers) -> Summary:
 
 
 def sentinel(add_ticks: AnyNumbers, wide_ticks: AnyNumbers) -> Floats:
-    """Additions a core cycle that the four-wide loop reached in each round, about 4 where nobody shares the core.
+    """Additions a core cycle that the four-wide loop reached in each visit, about 4 where nobody shares the core.
 
     add_ticks is the time of a chain of dependent additions, one core cycle each; wide_ticks that of four such chains
     side by side. A neighbour on the same core takes slots from the wide loop and leaves the chain alone.
@@ -80,10 +84,10 @@ def sentinel(add_ticks: AnyNumbers, wide_ticks: AnyNumbers) -> Floats:
     return np.asarray(4.0 * add_ticks / wide_ticks, dtype=np.float64)
 
 
-def contended_rounds(rates: Floats, *, least: float = 0.0) -> npt.NDArray[np.bool_]:
-    """Which rounds shared their core, from the sentinel's rates.
+def contended_visits(rates: Floats, *, least: float = 0.0) -> npt.NDArray[np.bool_]:
+    """Which visits shared their core, from the sentinel's rates.
 
-    The best tenth of the rounds says what the core can do (not the best round: a clock that rises between two chains
+    The best tenth of the visits says what the core can do (not the best one: a clock that rises between two chains
     makes a rate that no core has). `least` is what any core of this kind can do: it tells a neighbour who never leaves.
     """
     if len(rates) == 0:
@@ -104,42 +108,49 @@ def disagreement(halves: Iterable[Sequence[float]]) -> float:
     return max(ratios) - 1 if ratios else float("nan")
 
 
-def badge(disagreement: float, contended: npt.NDArray[np.bool_]) -> Badge:
+def badge(disagreement: float, shared: Sequence[bool]) -> Badge:
     """The badge of a cell: whether the headline repeats is what is claimed, so it is what is asked.
 
-    disagreement: of the headlines of halves of the visits. contended: of each sample that was kept, whether its round
-    shared the core.
+    disagreement: of the headlines of halves of the visits. shared: of each replicate, whether too few of its visits had
+    the core to themselves.
     """
-    if len(contended) and np.mean(contended) > 0.5:
+    if shared and sum(shared) > 0.5 * len(shared):
         return "contended"
     if not disagreement <= REPEATS:  # NaN is not clean either
         return "noisy"
     return "clean"
 
 
-def core_cycle_samples(
-    ticks_per_call: AnyNumbers,
-    add_ticks: AnyNumbers,
-    mul_ticks: AnyNumbers,
-    *,
-    chain: int,
-    mul_latency: int | None,
+def core_clock(
+    add_ticks: AnyNumbers, mul_ticks: AnyNumbers, *, chain: int, mul_latency: int | None
 ) -> Floats:
-    """Estimated core cycles of one call in each round whose clock is known: ticks x core cycles a tick in that round.
+    """Core cycles a tick in each visit, NaN where they aren't known.
 
     A chain of `chain` dependent additions takes `chain` core cycles, so chain / add_ticks is the clock ratio of the
-    round. As many dependent multiplications of `mul_latency` cycles must tell the same within 2 %: a round in which
+    visit. As many dependent multiplications of `mul_latency` cycles must tell the same within 2 %: a visit in which
     they don't (the clock moved, somebody interrupted) says nothing, and a core on which they rarely do is not one
-    that this method understands. Empty ("unknown") then, and where mul_latency is None.
+    that this method understands. All are NaN then, and where mul_latency is None.
     """
-    if mul_latency is None or len(ticks_per_call) == 0:
-        return np.zeros(0)
+    if mul_latency is None or len(add_ticks) == 0:
+        return np.full(len(add_ticks), np.nan)
     ratio = chain / np.asarray(add_ticks, dtype=np.float64)
     witness = chain * mul_latency / np.asarray(mul_ticks, dtype=np.float64)
     known = np.abs(ratio / witness - 1.0) <= CHAINS_AGREE
     if np.mean(known) < KNOWN_SHARE:
-        return np.zeros(0)
-    return np.asarray((ticks_per_call * ratio)[known], dtype=np.float64)
+        return np.full(len(ratio), np.nan)
+    return np.where(known, ratio, np.nan)
+
+
+def at_one_clock(ticks_per_call: Floats, clock: Floats) -> Floats:
+    """The ticks as they would have been had the core always run at the median of these clocks.
+
+    A clock that moves between visits would make the minimum that of the fastest moment. A visit whose clock isn't known
+    is taken for one at the fastest: it makes no minimum that the machine didn't. As they are where no clock is known.
+    """
+    known = clock[~np.isnan(clock)]
+    if len(known) == 0:
+        return ticks_per_call
+    return ticks_per_call * (np.where(np.isnan(clock), known.max(), clock) / np.median(known))
 
 
 def net(gross: float, overhead: float | None) -> float | None:

@@ -200,7 +200,7 @@ def _column_labels(offsets: Sequence[int], starts: Any, group: Any) -> list[tupl
 def _minima_by_place(sweep: Sweep, offset: int) -> dict[tuple[str, int], list[float]]:
     """(kernel, size) -> the minimum of each replicate, in the order of the placements."""
     cells = sweep.plan.cells
-    replicates = replicates_of(sweep.samples, len(cells), sweep.host.unit)
+    replicates = replicates_of(sweep.samples, cells, sweep.host.unit)
     return {
         (cell.kernel, cell.size): [each.summary.minimum for each in of_cell]
         for cell, of_cell in zip(cells, replicates, strict=True)
