@@ -488,7 +488,7 @@ def test_rows_of_made_up_samples() -> None:
     assert overhead.net_ticks_per_call == 0.0
 
 
-def test_a_clock_that_moves_leaves_the_cycles_and_a_minimum_that_repeats_is_clean() -> None:
+def test_a_clock_that_moves_leaves_no_trace_in_cycles_or_headline() -> None:
     cells = [cell("k", 40)]
     samples = samples_of(cells, [[10.0, 12.5, 12.5, 10.0, 12.5, 10.0, 12.5, 10.0]])
     slow = samples["ticks"] == 12500
@@ -496,7 +496,9 @@ def test_a_clock_that_moves_leaves_the_cycles_and_a_minimum_that_repeats_is_clea
     for column, ticks in (("add_ticks", 16000), ("mul_ticks", 48000), ("wide_ticks", 16000)):
         samples[column] = np.where(slow, ticks * 5 // 4, ticks)
     [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
-    assert (row.badge, row.ticks_per_call, row.error) == ("clean", 10.0, 0.125)
+    assert row.badge == "clean"
+    assert row.ticks_per_call == pytest.approx(12.5 / 1.125)  # 12.5 core cycles at the median of 1 and 1.25 a tick
+    assert row.error == pytest.approx(0, abs=1e-12)
     assert row.est_core_cycles_per_byte == 12.5 / 40
 
 
