@@ -26,7 +26,7 @@ from fastcksum import lab
 
 # Bytes -> the share that the extra work is to cost.
 PLANTED = {1500: 0.02, 256: 0.05, 64: 0.05}
-EVERY = (8, 16, 32, 64)
+EVERY = (8, 16, 20, 24, 32)
 PARTS = (2, 4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
 PLACES = 256
 MIX = {"imix": lab.IMIX}
