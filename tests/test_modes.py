@@ -7,7 +7,6 @@ import itertools
 import math
 import os
 import signal
-import statistics
 import sys
 from typing import TYPE_CHECKING, Any
 
