@@ -10,8 +10,8 @@ Three counts, each a number of whole comparisons of one cell or mix with other s
   held      in how many of those the interval holds what the extra work costs
 
 In these calls the second kernel sums some of the bytes once more. How many, and in which calls, make 2 or 5 %, and what
-exactly they cost, is known beforehand from a comparison over far more places than any other has. At the end: how long a comparison with
-the defaults takes. The whole takes most of an hour; --share 0.1 a tenth of it.
+exactly they cost, is known beforehand from a comparison over far more places than any other has. At the end: how long a
+comparison with the defaults takes. The whole takes half an hour; --share 0.1 a tenth of it.
 """
 
 from __future__ import annotations
