@@ -272,7 +272,7 @@ def judging(folder: Path, options: argparse.Namespace) -> None:
     print(f"{count} packets, {path.stat().st_size / 1e6:.0f} MB, {counts['good']} checksums, all good")
     print(f"{'':<44} {'ns/packet':>10} {'ratio':>7}")
     print(f"{'raw_cksum_many over the same spans':<44} {sums / count * 1e9:10.0f} {1:7.2f}")
-    print(f"{'verify a capture in memory':<44} {memory / count * 1e9:10.0f} {memory / sums:7.2f}  goal 3")
+    print(f"{'verify a capture in memory':<44} {memory / count * 1e9:10.0f} {memory / sums:7.2f}  goal 1.7")
     print(f"{'verify a file in the page cache':<44} {file / count * 1e9:10.0f} {1:7.2f}")
     others = {
         "tcpdump -vv": (15, ("tcpdump", "-Z", "root", "-nvvr", str(path))),
