@@ -308,7 +308,8 @@ def _notes(
     notes = []
     if complement == 0 and expected == 0xFFFF:
         notes.append(
-            "a sum that asks for 0 is sent as 0xffff, since 0 means that there is no checksum (RFC 768)"
+            "a sum that asks for 0 is sent as 0xffff, since 0 means that there is no checksum "
+            f"({'RFC 4884' if _core.LAYERS[item[0]] == 'icmp_extension' else 'RFC 768'})"
         )
     if found is not None and status == "bad":
         mistakes = list(_mistakes(item, words, found))

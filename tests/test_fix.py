@@ -23,6 +23,7 @@ import make_fixtures as make
 import pytest
 import test_foreign
 import zstandard
+from fixture_protocols import extension, icmp_error
 from make_fixtures import CAPTURES, ETHERNET, RAW, Net4, Net6, Packet
 
 from fastcksum.capture import CaptureWarning, FixReport, fix, read, verify
@@ -427,3 +428,12 @@ def test_an_error_names_the_file_that_it_is_about(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().err == f"fastcksum: {out}: No such file or directory\n"
     assert main(["fix", str(out), str(path)]) == 2
     assert capsys.readouterr().err == f"fastcksum: {out}: No such file or directory\n"
+
+
+def test_an_extension_whose_words_ask_for_zero_gets_ffff() -> None:
+    """0 would say that no checksum was sent (RFC 4884 section 7); 0xffff is the same number, and a sum."""
+    objects = struct.pack("!HBBHH", 8, 1, 1, 1, 0xFFFF - 0x2000 - 0x0008 - 0x0101 - 0x0001)
+    before = icmp_error(Net4(), extension("none", objects)).data
+    after = fill_checksums(before)
+    found = [each for each in verify_packet(after) if each.layer == "icmp_extension"]
+    assert [(each.status, each.found, each.expected) for each in found] == [("good", 0xFFFF, 0xFFFF)]
