@@ -63,7 +63,9 @@ def report(runs: tuple[lab.Sweep, lab.Sweep]) -> None:
                 f"{pair[0].ticks_per_call:.2f}, {pair[1].ticks_per_call:.2f} ticks, {move:.1%}"
             )
     rest = [move for move, is_clean in zip(moves, clean, strict=True) if not is_clean]
-    print(f"of the other {len(rest)} cells {sum(move < MOVES for move in rest)} moved by less than {MOVES:.0%}")
+    print(
+        f"of the other {len(rest)} cells {sum(move < MOVES for move in rest)} moved by less than {MOVES:.0%}"
+    )
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from fastcksum import lab
 PLANTED = {1500: 0.02, 256: 0.05, 64: 0.05}
 EVERY = (8, 16, 20, 24, 32)
 PARTS = (2, 4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
-PLACES = 256
+PLACES = 1024
 MIX = {"imix": lab.IMIX}
 WHAT: tuple[dict[str, Any], ...] = (
     *({"sizes": size, "offsets": 0} for size in (20, 64, 256, 1500)),

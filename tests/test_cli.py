@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -59,7 +60,7 @@ def test_help_ends_with_an_example_that_is_accepted(command: str, capsys: pytest
     status, out, _ = run(capsys, command, "--help")
     assert status == 0
     before, example = out.rstrip().rsplit("example:\n  ", 1)
-    words = example.split("fastcksum ")[-1].split()
+    words = shlex.split(example.split("fastcksum ")[-1])
     assert words[0] == command
     assert _parser.parser().parse_args(words).run is not None
     assert f"usage: fastcksum {command}" in before

@@ -624,8 +624,8 @@ def test_what_is_no_compiler_is_an_error() -> None:
     ("text", "words"),
     [
         (function("return 0;", "f") + function("return 0;", "g"), "the text has several functions that qualify: f, g"),
-        (HEADERS + "int h(char *p, int n) { return n; }", "defines no function uint32_t f.*; it defines h"),
-        (HEADERS + "uint32_t f(void *p, size_t n, uint32_t s) { return s; }", "it defines f"),
+        (HEADERS + "int h(char *p, char *q) { return *q; }", "defines no function uint32_t f.*; it defines h"),
+        (HEADERS + "uint32_t f(double *p, size_t n, uint32_t s) { return s; }", "it defines f"),
         ("", "the text defines no function"),
         ("int x;", "if a macro makes it, name it: symbol="),
     ],

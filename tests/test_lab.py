@@ -497,7 +497,9 @@ def test_a_clock_that_moves_leaves_no_trace_in_cycles_or_headline() -> None:
         samples[column] = np.where(slow, ticks * 5 // 4, ticks)
     [row] = rows_of(samples, cells, [40.0], "tsc_ticks")
     assert row.badge == "clean"
-    assert row.ticks_per_call == pytest.approx(12.5 / 1.125)  # 12.5 core cycles at the median of 1 and 1.25 a tick
+    assert row.ticks_per_call == pytest.approx(
+        12.5 / 1.125
+    )  # 12.5 core cycles at the median of 1 and 1.25 a tick
     assert row.error == pytest.approx(0, abs=1e-12)
     assert row.est_core_cycles_per_byte == 12.5 / 40
 

@@ -42,6 +42,7 @@ TOOLS: dict[str, Tool] = {
         None, file=str(TESTS.parent / "build" / "foreign" / "complete"), how="bash tests/foreign_sources.sh"
     ),
     "gcc": Tool("gcc libc6-dev", "gcc"),
+    "g++": Tool("g++", "g++"),
     "git": Tool("git", "git"),
     "gopacket": Tool(
         "golang-github-google-gopacket-dev",

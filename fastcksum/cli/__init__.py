@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from ._parser import parser  # noqa: PLC0415 - Ctrl-C may come this early
 
-        options = parser().parse_args(arguments)
+        options = parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         status: int = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -48,3 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("fastcksum: there is not enough memory for this", file=sys.stderr)
         return 2
     return status
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with `--flags -O3` as `--flags=-O3`: argparse takes what begins with a dash for an option."""
+    joined: list[str] = []
+    for word in arguments:
+        if joined and joined[-1] == "--flags":
+            joined[-1] = f"--flags={word}"
+        else:
+            joined.append(word)
+    return joined

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from . import INTERRUPTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # What a duration in --help was measured on; README leaves durations to --help.
 MEASURED_ON = "on two quiet cores of AMD Zen 3"
@@ -58,6 +59,21 @@ def numbers(text: str) -> list[int]:
 def names(text: str) -> list[str]:
     """The names of a list such as avx2,dpdk_after."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+@contextmanager
+def in_options(symbol: str = "FILE:FUNCTION") -> Iterator[None]:
+    """What the lab says of its arguments is said in those of the command, which names a function so."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(as_options(str(error), symbol)) from error
+
+
+def as_options(words: str, symbol: str = "FILE:FUNCTION") -> str:
+    """What the lab says of its arguments, in those of the command."""
+    words = re.sub(r"\b(min|max)_len=(\d+)", r"--\1-len \2", words)
+    return words.replace("symbol=", symbol)
 
 
 def print_json(value: Any, file: TextIO | None = None) -> None:

@@ -5,14 +5,25 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ._common import names, numbers
+from ._common import in_options, names, numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastcksum import Kernel
     from fastcksum.lab import Sweep
+
+    KernelLike = str | Kernel
+
+
+KERNEL = (
+    "a name, or [REV:]FILE[:FUNCTION][@COMPILER][@FLAGS]: C, C++, assembler, .o, .a, .so, or - for C on stdin"
+)
 
 
 def add_plan(parser: argparse.ArgumentParser, *, placements: int | None, rounds: int) -> None:
@@ -59,6 +70,40 @@ def add_plan(parser: argparse.ArgumentParser, *, placements: int | None, rounds:
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of the bytes, the order and the places (default: a new one)"
     )
+
+
+def add_building(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that takes kernels which are files."""
+    parser.add_argument(
+        "--cc", metavar="COMPILER", default="gcc", help="builds kernels that are files (default: gcc)"
+    )
+    parser.add_argument(
+        "--flags",
+        type=shlex.split,
+        metavar="FLAGS",
+        default=("-O3",),
+        help="of that compiler, such as '-O3 -march=native' (default: -O3)",
+    )
+    parser.add_argument(
+        "--min-len",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="the shortest buffer for which a file's sum is right",
+    )
+    parser.add_argument("--max-len", type=int, metavar="BYTES", help="the longest one")
+
+
+def built(names: Sequence[str], options: argparse.Namespace) -> list[KernelLike]:
+    """The names as they are, and the kernels of those that are files, built by these options. Errors in their words."""
+    from fastcksum.lab._build.spec import is_spec, kernel_of  # noqa: PLC0415 - NumPy is for those who measure
+
+    lengths = {"min_len": options.min_len, "max_len": options.max_len}
+    with in_options():
+        return [
+            kernel_of(name, compiler=options.cc, flags=options.flags, **lengths) if is_spec(name) else name
+            for name in names
+        ]
 
 
 def mixes(text: str) -> dict[str, Any]:

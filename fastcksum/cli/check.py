@@ -9,6 +9,7 @@ from fastcksum import _core, kernels
 from fastcksum._kernel import where
 
 from ._common import MEASURED_ON, command, names, print_json
+from ._sweeping import KERNEL, add_building, built
 
 if TYPE_CHECKING:
     import argparse
@@ -34,6 +35,8 @@ def add(commands: Commands) -> None:
         takes=f"half a minute {MEASURED_ON} for all kernels",
         status="0; 1 at the first difference; 2 when it can't be done",
     )
+    parser.add_argument("kernel", nargs="*", metavar="KERNEL", help=KERNEL)
+    add_building(parser)
     parser.add_argument(
         "--kernels", type=names, metavar="NAMES", help="a comma list (default: all that run here)"
     )
@@ -45,16 +48,17 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum._progress import reporting  # noqa: PLC0415 - NumPy is for those who measure
 
-    wanted = options.kernels or [
+    wanted = built([*options.kernel, *(options.kernels or [])], options) or [
         each.name for each in kernels() if each.runs_here and each.role != "yardstick"
     ]
+    shown = [each if isinstance(each, str) else each.name for each in wanted]
     with reporting(None, "check") as report:
         difference = first_difference(wanted, report)
     if options.json:
-        print_json({"kernels": wanted, "right": difference is None, "difference": difference})
+        print_json({"kernels": shown, "right": difference is None, "difference": difference})
     elif difference is None:
         print(
-            f"{', '.join(wanted)}: right at lengths 0..{CHECK_LENGTH}, offsets 0..{CHECK_OFFSETS - 1}, "
+            f"{', '.join(shown)}: right at lengths 0..{CHECK_LENGTH}, offsets 0..{CHECK_OFFSETS - 1}, "
             f"contents {', '.join(CHECK_FILLS)}"
         )
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
 from ._common import MEASURED_ON, command, print_json
-from ._sweeping import add_plan, known, plan_of, sweep_as_json
+from ._sweeping import KERNEL, add_building, add_plan, built, known, plan_of, sweep_as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -20,11 +20,12 @@ def add(commands: Commands) -> None:
         "compare",
         run,
         "say of two kernels which one is faster, where, by how much and how sure, or that no difference is resolved",
-        "fastcksum compare dpdk_before dpdk_after --sizes 20,1500",
+        "fastcksum compare HEAD~1:lib/csum.c lib/csum.c --sizes 20,1500 --flags '-O3 -march=native'",
         takes=f"1 to 3 minutes {MEASURED_ON} for the twenty cells of the default; --seconds sets a budget",
     )
-    parser.add_argument("a", metavar="A", help="the kernel to compare with")
-    parser.add_argument("b", metavar="B", help="the kernel that is judged")
+    parser.add_argument("a", metavar="A", help=f"the kernel to compare with: {KERNEL}")
+    parser.add_argument("b", metavar="B", help="the kernel that is judged, likewise")
+    add_building(parser)
     add_plan(parser, placements=None, rounds=10)
     parser.add_argument(
         "--within",
@@ -49,9 +50,10 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum import lab  # noqa: PLC0415 - NumPy is for those who measure
 
+    a, b = built([options.a, options.b], options)
     found = lab.compare(
-        options.a,
-        options.b,
+        a,
+        b,
         confidence=options.confidence,
         within=options.within,
         seconds=options.seconds,

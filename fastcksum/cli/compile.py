@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import INTERRUPTED
-from ._common import MEASURED_ON, command, names, numbers, print_json
+from ._common import MEASURED_ON, as_options, command, in_options, names, numbers, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from fastcksum.lab import Matrix
 
     from ._common import Commands
+
+SYMBOL = "--symbol NAME"
 
 
 def add(commands: Commands) -> None:
@@ -64,12 +65,10 @@ def run(options: argparse.Namespace) -> int:
     if options.flags:
         flags = {"optimisations": options.flags, "targets": ("",), "frame_pointer": (None,)}
     given = {"symbol": options.symbol, "max_len": options.max_len}
-    try:
+    with in_options(SYMBOL):
         _try_one(options, **given)
         sizes = {"sizes": options.sizes} if options.sizes else {}
         found = matrix(options.file, options.compilers, **flags, **sizes, **given)
-    except ValueError as error:
-        raise ValueError(as_options(str(error))) from error
     if options.json:
         print_json(matrix_as_json(found))
     else:
@@ -79,13 +78,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _try_one(options: argparse.Namespace, **given: Any) -> None:
     """Builds the file once: what no compiler takes is told before all the others are tried. CompileError."""
-    from fastcksum.lab._build.compiler import build  # noqa: PLC0415 - as above
+    from fastcksum.lab._build.compiler import build, text_of  # noqa: PLC0415 - as above
+    from fastcksum.lab._build.unit import meanings  # noqa: PLC0415 - as above
     from fastcksum.lab._machine.compilers import CompileError, compilers_on_path  # noqa: PLC0415 - as above
 
     errors = []
+    meaning = meanings(text_of(options.file), given["symbol"])[0]
     for compiler in options.compilers or compilers_on_path():
         try:
-            build(options.file, compiler, options.flags[0] if options.flags else ("-O2",), **given)
+            flags = options.flags[0] if options.flags else ("-O2",)
+            build(options.file, compiler, flags, meaning=meaning, **given)
         except CompileError as error:
             errors.append(error)
         else:
@@ -112,11 +114,6 @@ def _conclude(options: argparse.Namespace, found: Matrix) -> int:
     if not options.json:
         print(f"{options.file.name}: the sums of all {counts['timed']} builds that ran are right")
     return 0
-
-
-def as_options(words: str) -> str:
-    """What the lab says of its arguments, in those of the command."""
-    return re.sub(r"\bmax_len=(\d+)", r"--max-len \1", words).replace("symbol=", "--symbol NAME")
 
 
 def matrix_as_json(found: Matrix) -> dict[str, Any]:

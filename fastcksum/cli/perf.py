@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
 from ._common import MEASURED_ON, command, names, print_json
-from ._sweeping import add_plan, add_save, check_save, plan_of, save, sweep_as_json
+from ._sweeping import (
+    KERNEL,
+    add_building,
+    add_plan,
+    add_save,
+    built,
+    check_save,
+    plan_of,
+    save,
+    sweep_as_json,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -25,12 +35,14 @@ def add(commands: Commands) -> None:
         "kernels",
         status="0; 2 when it can't be done, such as a file that can't be saved (asked before measuring)",
     )
+    parser.add_argument("kernel", nargs="*", metavar="KERNEL", help=KERNEL)
     parser.add_argument(
         "--kernels",
         type=names,
         metavar="NAMES",
         help="a comma list (default: the active one, the past ones of DPDK and Linux, the yardsticks)",
     )
+    add_building(parser)
     add_plan(parser, placements=1, rounds=20)
     add_save(parser)
     parser.add_argument(
@@ -42,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
     from fastcksum import lab  # noqa: PLC0415 - NumPy is for those who measure
 
     check_save(options)
-    sweep = lab.sweep(options.kernels, **plan_of(options))
+    wanted = built([*options.kernel, *(options.kernels or [])], options)
+    sweep = lab.sweep(wanted or None, **plan_of(options))
     if options.json:
         print_json(sweep_as_json(sweep))
     else:

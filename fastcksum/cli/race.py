@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
 from ._common import MEASURED_ON, command, print_json
-from ._sweeping import check_save, sweep_as_json
+from ._sweeping import KERNEL, add_building, built, check_save, sweep_as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +25,13 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="fewer placements and rounds")
     parser.add_argument(
-        "--kernel", metavar="NAME", help="the one of ours that is judged (default: the active one)"
+        "kernel",
+        nargs="?",
+        metavar="KERNEL",
+        help=f"the one that is judged (default: the active one): {KERNEL}",
     )
+    parser.add_argument("--kernel", dest="named", metavar="KERNEL", help="the same")
+    add_building(parser)
     parser.add_argument(
         "--rounds", type=int, metavar="N", help="visits to a cell and placement (default: 2; quick: 1)"
     )
@@ -52,8 +57,9 @@ def run(options: argparse.Namespace) -> int:
     from fastcksum.lab import _race  # noqa: PLC0415 - NumPy is for those who measure
 
     check_save(options)
+    wanted = options.kernel or options.named
     found = _race.race(
-        options.kernel,
+        built([wanted], options)[0] if wanted else None,
         quick=options.quick,
         rounds=options.rounds,
         placements=options.placements,

@@ -10,6 +10,7 @@ from . import plot
 from ._build.admission import KernelError
 from ._build.compiler import CompiledKernel, compile_kernel
 from ._build.packages import installed, not_installed
+from ._build.spec import kernel_of
 from ._build.unit import kernel_source
 from ._build.ziglang import ziglang_clang
 from ._compare import compare
@@ -61,6 +62,7 @@ __all__ = [
     "dpdk_test",
     "host",
     "installed",
+    "kernel_of",
     "kernel_source",
     "learning",
     "matrix",

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from fastcksum._progress import Progress, reporting, silent
 
 from ._build.admission import KernelError
-from ._build.compiler import Built, CompiledKernel, admit, build
-from ._build.unit import kernel_source
+from ._build.compiler import Built, CompiledKernel, admit, build, compile_kernel, text_of
+from ._build.unit import kernel_source, meanings
 from ._figures.builds import Matrix, MatrixRow, Status
 from ._figures.record import OVERHEAD
 from ._machine.compilers import CompileError, compiler_version, each_version_once
@@ -117,6 +117,11 @@ def matrix(
             "a matrix needs at least one source, compiler, optimisation, target, frame pointer and size"
         )
 
+    meant = {
+        source: _meaning(next(wish for wish in wishes if wish.source is source), symbol, max_len)
+        for source in {id(wish.source): wish.source for wish in wishes}.values()
+    }
+
     def build_one(wish: _Wish) -> Built | CompileError:
         try:
             return build(
@@ -126,6 +131,7 @@ def matrix(
                 symbol=symbol,
                 max_len=max_len,
                 inline_length=inline_length,
+                meaning=meant[wish.source],
             )
         except CompileError as error:
             return error
@@ -196,6 +202,13 @@ def _named(sources: str | Path | Sequence[str | Path]) -> list[tuple[str, Path |
         else:
             named.append(("the text" if len(given) == 1 else f"text {len(named) + 1}", source))
     return named
+
+
+def _meaning(wish: _Wish, symbol: str | None, max_len: int | None) -> str | None:
+    """What the result of a source's function means, where its signature isn't the contract's: told by one build."""
+    if meanings(text_of(wish.source), symbol)[0] is None:
+        return None
+    return compile_kernel(wish.source, wish.compiler, symbol=symbol, max_len=max_len).built.unit.meaning
 
 
 def _check_flags(optimisations: Sequence[Sequence[str]], targets: Sequence[str] | None) -> None:

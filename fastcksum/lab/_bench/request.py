@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias
 import numpy as np
 
 from fastcksum._kernel import Kernel, active_kernel, kernels
+from fastcksum.lab._build.spec import is_spec, kernel_of
 from fastcksum.lab._figures.record import MODES, RANDOM_OFFSET, Cell, Lengths
 from fastcksum.lab._machine.facts import timer_facts
 
@@ -94,7 +95,12 @@ def _whole(what: str, value: SupportsIndex) -> int:
 
 
 def resolve(kernel: KernelLike) -> Kernel:
-    """The Kernel, or the built-in one of that name. ValueError if it is unknown or can't run here."""
+    """The Kernel, the built-in one of that name, or that of a file (spec.py).
+
+    ValueError if it is unknown or can't run here; errors as compile_kernel().
+    """
+    if isinstance(kernel, str) and is_spec(kernel):
+        kernel = kernel_of(kernel)
     if isinstance(kernel, str):
         known = {each.name: each for each in kernels()}
         if kernel not in known:
@@ -112,7 +118,7 @@ def _unknown(name: str, there: Sequence[str]) -> str:
     near = get_close_matches(name, there, n=2)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     if "/" in name or "." in name:
-        meant = f"; a file goes through lab.compile_kernel(Path({name!r})) or fastcksum compile"
+        meant = "; a file ends in .c .cc .cpp .s .S .o .a or .so"
     return f"kernel '{name}' is unknown{meant}; those that run here: {', '.join(there)}"
 
 

@@ -29,6 +29,14 @@ class KernelError(ValueError):
     """A function that was compiled can't be used: it crashes, hangs or gives a wrong sum, or this CPU can't run it."""
 
 
+class WrongSumError(KernelError):
+    """A function gives a wrong sum, at this length first; perhaps its result means something else."""
+
+    def __init__(self, words: str, length: int) -> None:
+        super().__init__(words)
+        self.length = length
+
+
 def try_out(path: Path, unit: Unit) -> None:
     """Lets another process compare the kernel with the reference. KernelError if it is wrong, crashes or hangs."""
     script = Path(__file__).with_name("trial.py")
@@ -74,7 +82,7 @@ def _judge(symbol: str, status: int, said: str, complaint: str) -> None:
     if "state" in verdict:
         raise KernelError(_words_for_state(symbol, verdict["state"]))
     if "wrong" in verdict:
-        raise KernelError(_words_for_wrong(symbol, verdict["wrong"]))
+        raise WrongSumError(_words_for_wrong(symbol, verdict["wrong"]), verdict["wrong"]["length"])
     if "right" not in verdict and "unfit" not in verdict:
         raise KernelError(f"'{symbol}' ended the process in which it was tried, with status 0")
 

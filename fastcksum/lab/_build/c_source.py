@@ -100,10 +100,47 @@ def candidates(text: str) -> tuple[dict[str, LengthType], list[str]]:
     return fit, [name for name in other if name not in fit]
 
 
+# What the start of a buffer may point to, const or not.
+_BYTES = re.compile(
+    r"(?:const\s+)?(?:void|char|unsigned char|u?int(?:8|16|32)_t|(?:__)?u(?:8|16|32)|unsigned (?:short|int))"
+    r"(?:\s+const)?\s*\*\s*(?:const\s+|restrict\s+|__restrict\s+)*\w*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function that a shim can call: (buffer, length) or (buffer, length, start value), with a number as result."""
+
+    length: LengthType
+    takes_start: bool
+
+
+def adaptable(text: str) -> dict[str, Signature]:
+    """Functions defined in C text whose signature a shim can call: the contract's, or another one."""
+    found: dict[str, Signature] = {}
+    for returns, name, parameters in _FUNCTION.findall(_ATTRIBUTE.sub(" ", outer_text(strip_comments(text)))):
+        first, *rest = [part.strip() for part in parameters.split(",")]
+        if (
+            len(rest) in {1, 2}
+            and _BYTES.fullmatch(re.sub(r"\s+", " ", first))
+            and not any("*" in part or "[" in part for part in rest)
+            and "*" not in returns
+            and re.search(
+                r"\w", re.sub(r"\b(?:static|inline|extern|__inline|__always_inline)\b", "", returns)
+            )
+            and not re.search(r"\b(?:void|float|double|bool)\b", returns)
+        ):
+            found[name] = Signature(_length_type(rest[0]), takes_start=len(rest) == 2)
+    return found
+
+
+_HALF = re.compile(r"\b(?:u?int16_t|(?:__)?[us]16|short|__sum16|__be16)\b")
+
+
 def _has_signature(returns: str, parameters: str) -> bool:
     """Whether a function returns a number and takes a const void pointer and two numbers; the rest is checked."""
     parts = parameters.split(",")
-    if len(parts) != 3 or "*" in returns or re.search(r"\bvoid\b", returns):
+    if len(parts) != 3 or "*" in returns or re.search(r"\bvoid\b", returns) or _HALF.search(returns):
         return False
     first, *rest = parts
     pointer = first.count("*") == 1 and re.search(r"\bvoid\b", first) and re.search(r"\bconst\b", first)
@@ -113,6 +150,19 @@ def _has_signature(returns: str, parameters: str) -> bool:
 # What a source uses without saying where it comes from
 
 _STDINT = "#include <stdint.h>"
+
+
+def _inline(head: str, value: str) -> str:
+    return f"static inline __attribute__((unused)) {head} {{ return {value}; }}"
+
+
+# A word that may end in a page that isn't there: what lies behind the page's end reads as 0.
+_LOAD_ZEROPAD = _inline(
+    "unsigned long load_unaligned_zeropad(const void *at)",
+    "((__UINTPTR_TYPE__)at & 4095) <= 4088 ? ({ unsigned long word; __builtin_memcpy(&word, at, 8); word; }) : "
+    "*(const unsigned long __attribute__((may_alias)) *)((__UINTPTR_TYPE__)at & -8ul) "
+    ">> 8 * ((__UINTPTR_TYPE__)at & 7)",
+)
 # Name -> the line that supplies it. The types and macros are those of the Linux kernel and of DPDK.
 _SUPPLIES = {
     **dict.fromkeys(("uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t"), _STDINT),
@@ -130,7 +180,37 @@ _SUPPLIES = {
     "__force": "#define __force",
     "likely": "#define likely(condition) __builtin_expect(!!(condition), 1)",
     "unlikely": "#define unlikely(condition) __builtin_expect(!!(condition), 0)",
-    "EXPORT_SYMBOL": "#define EXPORT_SYMBOL(name)",
+    **{name: f"#define {name}(name)" for name in ("EXPORT_SYMBOL", "EXPORT_SYMBOL_GPL")},
+    "__always_inline": "#define __always_inline inline __attribute__((always_inline))",
+    "__user": "#define __user",
+    "__rte_always_inline": "#define __rte_always_inline inline __attribute__((always_inline))",
+    "__LITTLE_ENDIAN": "#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__\n#define __LITTLE_ENDIAN 1234\n#endif",
+    "__BIG_ENDIAN": "#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n#define __BIG_ENDIAN 4321\n#endif",
+    "RTE_PTR_ADD": "#define RTE_PTR_ADD(pointer, bytes) ((void *)((__UINTPTR_TYPE__)(pointer) + (bytes)))",
+    "RTE_ALIGN_FLOOR": "#define RTE_ALIGN_FLOOR(value, to) ((__typeof__(value))((value) - (value) % (to)))",
+    **{f"rte_bswap{bits}": f"#define rte_bswap{bits} __builtin_bswap{bits}" for bits in (16, 32, 64)},
+    "ror64": _inline(
+        "unsigned long long ror64(unsigned long long x, unsigned by)", "x >> (by & 63) | x << (-by & 63)"
+    ),
+    "ror32": _inline("unsigned ror32(unsigned x, unsigned by)", "x >> (by & 31) | x << (-by & 31)"),
+    "add32_with_carry": _inline(
+        "unsigned add32_with_carry(unsigned a, unsigned b)", "(unsigned)(a + b) + ((unsigned)(a + b) < a)"
+    ),
+    "add64_with_carry": _inline(
+        "unsigned long long add64_with_carry(unsigned long long a, unsigned long long b)",
+        "a + b + (a + b < a)",
+    ),
+    "from32to16": _inline(
+        "unsigned short from32to16(unsigned x)",
+        "(unsigned short)((x >> 16) + x + (((x >> 16) + (x & 0xffff)) >> 16))",
+    ),
+    "csum_fold": _inline(
+        "unsigned short csum_fold(unsigned x)",
+        "(unsigned short)~((x >> 16) + x + (((x >> 16) + (x & 0xffff)) >> 16))",
+    ),
+    "get_unaligned": "#define get_unaligned(at) "
+    "(((const struct { __typeof__(*(at)) value; } __attribute__((packed, may_alias)) *)(at))->value)",
+    "load_unaligned_zeropad": _LOAD_ZEROPAD,
     **{
         f"unaligned_uint{bits}_t": f"typedef __UINT{bits}_TYPE__ unaligned_uint{bits}_t "
         "__attribute__((may_alias, aligned(1)));"
@@ -139,8 +219,19 @@ _SUPPLIES = {
 }
 
 
+# Headers of the kernel's and of DPDK's, which a user does not have; what they define is supplied by name.
+_THEIRS = re.compile(r"(?:(?:linux|asm|asm-generic|net|uapi|vdso)/[\w./-]+|rte_\w+)\.h")
+_NOT_FOUND = re.compile(r"fatal error: '?([^':\n]+)'?(?:: No such file| file not found)")
+
+
+def missing_header(complaint: str) -> str | None:
+    """The header of theirs that a compiler says it can't find, or None."""
+    found = _NOT_FOUND.search(complaint)
+    return found[1] if found and _THEIRS.fullmatch(found[1]) else None
+
+
 def names_to_supply(text: str) -> list[str]:
-    """The names in C text that may have to be supplied."""
+    """The names in preprocessed C text that may have to be supplied."""
     used = set(re.findall(r"\w+", strip_comments(text)))
     return [name for name in _SUPPLIES if name in used]
 

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastcksum import _core
 from fastcksum._kernel import Kernel, from_description
@@ -25,13 +25,13 @@ from fastcksum.lab._machine.scratch import scratch
 
 from . import assembly as _assembly
 from . import features as _features
-from .admission import KernelError, try_out
-from .c_source import names_to_supply, own_kernels, supplies
+from .admission import KernelError, WrongSumError, try_out
+from .c_source import missing_header, names_to_supply, own_kernels, supplies
 from .elf import ElfObject
-from .unit import make_unit, source_root
+from .unit import make_unit, meanings, source_root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .unit import Unit
 
@@ -79,6 +79,7 @@ def compile_kernel(
     flags: Sequence[str] = ("-O3",),
     *,
     symbol: str | None = None,
+    min_len: int = 0,
     max_len: int | None = None,
     inline_length: int | None = None,
 ) -> CompiledKernel:
@@ -102,7 +103,14 @@ def compile_kernel(
     got and expected; and if the flags ask for instructions that this CPU lacks: it is not executed then. ValueError if
     no function or several qualify.
     """
-    return admit(build(source, compiler, flags, symbol=symbol, max_len=max_len, inline_length=inline_length))
+    options: dict[str, Any] = {"min_len": min_len, "max_len": max_len, "inline_length": inline_length}
+    wrong: list[WrongSumError] = []
+    for meaning in meanings(text_of(source), symbol) if inline_length is None else (None,):
+        try:
+            return admit(build(source, compiler, flags, symbol=symbol, meaning=meaning, **options))
+        except WrongSumError as error:
+            wrong.append(error)
+    raise max(wrong, key=lambda error: error.length)  # the meaning that was right for longest
 
 
 def build(
@@ -111,30 +119,42 @@ def build(
     flags: Sequence[str] = ("-O3",),
     *,
     symbol: str | None = None,
+    min_len: int = 0,
     max_len: int | None = None,
     inline_length: int | None = None,
+    meaning: str | None = None,
 ) -> Built:
     """Compiles as compile_kernel() does and goes no further: nothing of it is executed.
 
+    meaning: what the function's result means, one of MEANINGS; None: its signature is the contract's.
     CompileError if the compiler is missing or refuses; ValueError if no function or several qualify.
     """
-    if not isinstance(source, (str, Path)):
-        raise TypeError(f"source must be a Path, a file, or a str, C text, not {type(source).__name__}")
+    text = text_of(source)
     command = (compiler,) if isinstance(compiler, str) else tuple(compiler)
     flags = _check_flags(flags)
     version = compiler_version(command)
-    text = source.read_text(errors="surrogateescape") if isinstance(source, Path) else source
+    own = own_kernels(text)
+    seen, stubs = ("", ()) if own else _preprocessed(source, text, command, flags)
     unit = make_unit(
         source,
         text,
         symbol=symbol,
+        min_len=min_len,
         max_len=max_len,
         inline_length=inline_length,
-        built_by=f"{version} {' '.join(flags)}",
+        meaning=meaning,
+        built_by=f"{version} {' '.join(flags)}" + (f" without {', '.join(stubs)}" if stubs else ""),
     )
-    if not own_kernels(text):
-        unit = dataclasses.replace(unit, text=_supplies(source, text, command, flags) + unit.text)
-    return _build(unit, text, command, flags, version)
+    if not own:
+        unit = dataclasses.replace(unit, text=supplies(names_to_supply(seen), seen) + unit.text)
+    return _build(unit, text, command, flags, version, stubs=stubs)
+
+
+def text_of(source: Path | str) -> str:
+    """The text of a source, which is a file or a text."""
+    if not isinstance(source, (str, Path)):
+        raise TypeError(f"source must be a Path, a file, or a str, C text, not {type(source).__name__}")
+    return source.read_text(errors="surrogateescape") if isinstance(source, Path) else source
 
 
 def admit(built: Built) -> CompiledKernel:
@@ -167,17 +187,30 @@ def _from_here(flag: str) -> str:
     )
 
 
-def _supplies(source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]) -> str:
-    """The lines to put before a source so that it finds what it uses and neither it nor its headers define."""
-    names = names_to_supply(text)
-    if not names:
-        return ""
-    preprocess = (*compiler, *_without_linker(flags), "-I", str(source_root()), "-E", "-dD", "-x", "c")
-    try:
-        seen = ask((*preprocess, str(source) if isinstance(source, Path) else "-"), text)
-    except CompileError:
-        return ""  # compiling will say why
-    return supplies(names, seen)
+def _preprocessed(
+    source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """(what cc -E -dD makes of a source, the headers of theirs that are missing); nothing of one that it refuses."""
+    folder = Path(tempfile.mkdtemp(dir=scratch()))
+    stubs: list[str] = []
+    words = ("-I", str(source_root()), "-idirafter", str(folder), "-E", "-dD", "-x", "c")
+    command = (*compiler, *_without_linker(flags), *words, str(source) if isinstance(source, Path) else "-")
+    while True:
+        try:
+            return ask(command, "" if isinstance(source, Path) else text), tuple(stubs)
+        except CompileError as error:
+            missing = missing_header(str(error))
+            if missing is None or missing in stubs:
+                return "", tuple(stubs)  # compiling will say why
+            stubs.append(missing)
+            _write_stubs(folder, [missing])
+
+
+def _write_stubs(folder: Path, headers: Iterable[str]) -> None:
+    """Empty headers of these names below a folder."""
+    for header in headers:
+        (folder / header).parent.mkdir(parents=True, exist_ok=True)
+        (folder / header).touch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +250,23 @@ class Built:
 _finished: dict[tuple[str, ...], CompiledKernel] = {}
 
 
-def _build(unit: Unit, text: str, compiler: tuple[str, ...], flags: tuple[str, ...], version: str) -> Built:
+def _build(
+    unit: Unit,
+    text: str,
+    compiler: tuple[str, ...],
+    flags: tuple[str, ...],
+    version: str,
+    *,
+    stubs: tuple[str, ...],
+) -> Built:
     """Compiles the unit to assembly and to an object. CompileError in the compiler's words."""
     folder = Path(tempfile.mkdtemp(dir=scratch()))  # a child that was forked off compiles there too
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
     of_compiler, of_linker = _without_linker(flags), tuple(flag for flag in flags if _is_for_linker(flag))
-    options = (*of_compiler, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()))
+    _write_stubs(folder / "headers", stubs)
+    empty = ("-idirafter", "headers") if stubs else ()
+    options = (*of_compiler, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()), *empty)
     link = (*compiler, *of_compiler, "-fPIC", "-shared", "-nostartfiles", "unit.o", *of_linker)
     compile_object = (*compiler, *options, "-c", "-o", "unit.o", "unit.c")
     run_in(compile_object, folder)

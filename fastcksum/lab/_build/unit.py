@@ -6,12 +6,21 @@ import json
 import operator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from fastcksum.lab._machine.compilers import CompileError
 
-from .c_source import SIZE_T, LengthType, candidates, own_kernels
+from .c_source import SIZE_T, LengthType, Signature, adaptable, candidates, own_kernels
 
 SIGNATURE = "uint32_t f(const void *buf, size_t len, uint32_t sum)"
+# What a result of another signature means, and the C of `result` that makes a raw sum of it; the same makes of a start
+# value what the function takes.
+MEANINGS: Final = {
+    "the raw sum": "result",
+    "the complement of the sum": "(__UINT16_TYPE__)~result",
+    "the sum in the other byte order": "__builtin_bswap16((__UINT16_TYPE__)result)",
+    "the complement of the sum in the other byte order": "(__UINT16_TYPE__)~__builtin_bswap16((__UINT16_TYPE__)result)",
+}
 
 
 def kernel_source(name: str) -> Path:
@@ -37,6 +46,15 @@ def source_root() -> Path:
     raise CompileError(f"the C sources are missing beside {package}: install fastcksum again, with pip")
 
 
+def meanings(text: str, symbol: str | None) -> tuple[str | None, ...]:
+    """What a function's result may mean, in the order in which it is tried; None: the contract's function itself."""
+    fit, near = candidates(text)[0], adaptable(text)
+    names = [symbol] if symbol else list(fit or near)
+    if own_kernels(text) or len(names) != 1 or names[0] not in near:
+        return (None,)
+    return (None, *tuple(MEANINGS)[1:]) if names[0] in fit else tuple(MEANINGS)
+
+
 def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
     """(name, whether it is a kernel file of ours) of the function to compile."""
     own = own_kernels(text)
@@ -45,7 +63,7 @@ def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
         if not symbol.isascii() or not symbol.isidentifier():
             raise ValueError(f"symbol must be the name of a C function, not {symbol!r}")
         return symbol, symbol in own
-    qualified = own or list(fit)
+    qualified = own or list(fit or adaptable(text))
     if len(qualified) == 1:
         return qualified[0], bool(own)
     if qualified:
@@ -57,7 +75,8 @@ def _pick(text: str, symbol: str | None, what: str) -> tuple[str, bool]:
     if not other and len(text) < 4096 and "\n" not in text and Path(text).is_file():
         hint = f" (a str is C text: for a file pass pathlib.Path({text!r}))"
     raise ValueError(
-        f"{what} defines no function {SIGNATURE}{found}{hint}; if a macro makes it, name it: symbol="
+        f"{what} defines no function {SIGNATURE}, nor one of a buffer and its length{found}{hint}; if a macro makes "
+        "it, name it: symbol="
     )
 
 
@@ -66,7 +85,7 @@ class Unit:
     """A C unit with one kernel in it.
 
     kernel_id names its descriptor, symbol the function that was asked for, function the one whose assembly is of
-    interest, label what people call it.
+    interest, label what people call it, meaning what a shim takes its result for.
     """
 
     text: str
@@ -74,6 +93,7 @@ class Unit:
     symbol: str
     function: str
     label: str
+    meaning: str | None
 
 
 def make_unit(
@@ -81,11 +101,16 @@ def make_unit(
     text: str,
     *,
     symbol: str | None,
+    min_len: int,
     max_len: int | None,
     inline_length: int | None,
+    meaning: str | None,
     built_by: str,
 ) -> Unit:
-    """The unit for a source. ValueError if it isn't clear what to compile."""
+    """The unit for a source. ValueError if it isn't clear what to compile.
+
+    meaning: of the result, one of MEANINGS, for a shim to undo; None: the function is the kernel.
+    """
     what = source.name if isinstance(source, Path) else "the text"
     name, is_own = _pick(text, symbol, what)
     function = f"cksum_fn_{name}" if is_own else name
@@ -95,6 +120,9 @@ def make_unit(
     longest = _longest(max_len, length_type)
     origin = f"{what}, compiled here by {built_by}"
     include = [f"#include {_include_name(source)}", '#include "kernels/kernel.h"']
+    shortest = _check_length("min_len", min_len)
+    if shortest and (is_own or inline_length is not None):
+        raise ValueError(f"min_len is for plain functions, not for {what}")
     if inline_length is not None:
         length = _check_length("inline_length", inline_length)
         kernel_id, label = f"{name}_{length}", f"{name} inlined at {length}"
@@ -112,16 +140,34 @@ def make_unit(
         function = kernel_id
     elif is_own:
         kernel_id, label, lines = name, name, include
+    elif meaning is not None:
+        signature = adaptable(text)[name]
+        kernel_id, label = f"{name}_adapted", name
+        function = kernel_id
+        origin += f"; called by a shim that takes its result for {meaning}"
+        lines = [
+            *include,
+            *_opening(kernel_id, SIZE_T),
+            *_adapting(kernel_id, name, signature, meaning),
+            *_closing(
+                kernel_id,
+                SIZE_T,
+                summary=f"{name} of {what}",
+                origin=origin,
+                shortest=shortest,
+                longest=_longest(max_len, signature.length),
+            ),
+        ]
     else:
         kernel_id, label = name, name
         summary = f"{name} of {what}"
         lines = [
             *_opening(name, length_type),
             *include,
-            *_closing(name, length_type, summary=summary, origin=origin, longest=longest),
+            *_closing(name, length_type, summary=summary, origin=origin, shortest=shortest, longest=longest),
         ]
     visible = '#define CKSUM_KERNEL_VISIBILITY __attribute__((visibility("default")))'
-    return Unit("\n".join([visible, *lines, ""]), kernel_id, name, function, label)
+    return Unit("\n".join([visible, *lines, ""]), kernel_id, name, function, label, meaning)
 
 
 def _longest(max_len: int | None, length_type: LengthType) -> int | None:
@@ -144,6 +190,33 @@ def _inlining(function: str, called: str, length: int) -> list[str]:
         "{",
         "    (void)len;",
         f"    return {called}(buf, {length}u, sum);",
+        "}",
+    ]
+
+
+def _adapting(function: str, called: str, signature: Signature, meaning: str) -> list[str]:
+    """A function of the contract's signature that undoes what another one makes of a sum; flatten inlines that one."""
+    undone = MEANINGS[meaning]
+    start = [f"    const __UINT32_TYPE__ start = {undone.replace('result', 'folded')};"]
+    lines = [f"    const __UINT32_TYPE__ result = (__UINT32_TYPE__){called}((void *)buf, len);"]
+    if signature.takes_start:
+        lines = [
+            *start,
+            f"    const __UINT32_TYPE__ result = (__UINT32_TYPE__){called}((void *)buf, len, start);",
+        ]
+    parameters = "const void *buf, __SIZE_TYPE__ len, __UINT32_TYPE__ sum"
+    return [
+        f"__attribute__((flatten)) static __UINT32_TYPE__ {function}({parameters})",
+        "{",
+        "    const __UINT32_TYPE__ high = (sum >> 16) + (sum & 0xffff), folded = (high >> 16) + (high & 0xffff);",
+        *lines,
+        f"    const __UINT32_TYPE__ raw = {undone};",
+        "    (void)folded;",
+        *(
+            ["    return raw;"]
+            if signature.takes_start
+            else ["    const __UINT32_TYPE__ total = raw + folded;", "    return total + (total < raw);"]
+        ),
         "}",
     ]
 

@@ -14,6 +14,8 @@ from . import stats
 from .core import core_clock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastcksum.lab._machine.facts import Host
 
     from .record import Plan, Structured
@@ -84,7 +86,7 @@ def _title(facts: dict[str, Any]) -> list[str]:
     lines = wrapped(f"### {facts['name']}: {facts['summary']}")
     command = facts.get("command")
     if command:
-        lines += labelled_lines("Built by", " ".join(command), WIDTH)
+        lines += labelled_lines("Built by", shown_command(command), WIDTH)
     return lines
 
 
@@ -110,14 +112,18 @@ def measured_lines(plan: Plan) -> list[str]:
     return labelled_lines("Measured", how, WIDTH)
 
 
+def shown_command(words: Sequence[str]) -> str:
+    """A compiler's command with folders by their last name: a mail is no place for private paths."""
+    before = ["", *words]
+    return " ".join(
+        word.rsplit("/", 1)[-1] if last == "-I" else word for last, word in zip(before, words, strict=False)
+    )
+
+
 def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
     """A kernel's name and what it is, and the compiler and flags that it was built by; folders by their last name."""
-    words: list[str] = list(facts.get("command") or [])
-    shown = [
-        word.rsplit("/", 1)[-1] if before == "-I" else word
-        for before, word in zip(["", *words], words, strict=False)
-    ]
-    how = " ".join(shown) if words else f"{host.compiler} {host.flags}"
+    words = facts.get("command")
+    how = shown_command(words) if words else f"{host.compiler} {host.flags}"
     return labelled_lines(label, f"{facts['name']}: {facts['summary']}; built by {how}", WIDTH)
 
 
