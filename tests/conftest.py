@@ -105,6 +105,26 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("fastcksum")
 
 
+# Files whose tests time something, fork and pin, and files that share what is dear to make: each group has one worker.
+GROUPS = {
+    **dict.fromkeys(
+        ("compare", "counters", "lab", "learning", "linked", "modes", "progress", "results", "trace", "warm"),
+        "measures",
+    ),
+    **dict.fromkeys(("packaging", "builds", "foreign_sources"), "builds"),
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups tests for their workers; the groups come first, since each is long."""
+    for item in items:
+        group = GROUPS.get(item.path.stem.removeprefix("test_"))
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: GROUPS.get(item.path.stem.removeprefix("test_"), "zz"))
+
+
 def pytest_report_header() -> str:
     import fastcksum
 

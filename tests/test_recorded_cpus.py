@@ -18,7 +18,7 @@ LEAN_ON_THE_CPU = ("test_cpu.py", "test_raw_cksum.py")
 def run_as(cpu: str, *files: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(HERE.parent),
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--rootdir", str(HERE.parent),
          *(str(HERE / file) for file in files)],
         capture_output=True, text=True, check=False, env={**environment, "RECORDED_CPU": cpu},
     )  # fmt: skip

@@ -1,7 +1,8 @@
-"""The command line: fastcksum perf | compare | race | compile | kernels | host | check | sum | verify | fix | explain.
+"""The command line: fastcksum perf | compare | judge | race | compile | show | read | kernels | host | check, and
+sum | verify | fix | explain.
 
-Exit status: 0; 1 when what was asked is false (a kernel is wrong, a checksum is bad); 2 when it can't be done, with
-the reason on standard error.
+Exit status: 0; 1 when what was asked is false (a kernel is wrong or slower, a checksum is bad); 2 when it can't be
+done, with the reason on standard error; 3 when it can't be told.
 
 One command a file: add(commands) describes its options, run(options) returns the exit status.
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from importlib.metadata import PackageNotFoundError, version
 
-from . import check, compare, compile, explain, fix, host, kernels, perf, race, sum, verify  # noqa: A004
+from . import check, compare, compile, explain, fix, host, judge, kernels, perf, race, read, show, sum, verify  # noqa: A004
 
-COMMANDS = (perf, compare, race, compile, kernels, host, check, sum, verify, fix, explain)
+COMMANDS = (perf, compare, judge, race, compile, show, read, kernels, host, check, sum, verify, fix, explain)
 
 
 def parser() -> argparse.ArgumentParser:
