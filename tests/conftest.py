@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @functools.cache
 def find_python(version: str) -> str | None:
-    """The path of a CPython of this version ("3.12") that has its C headers: on the PATH or one of pyenv's."""
+    """The path of a CPython of this version ("3.12", "3.13t") that has its C headers: on the PATH or one of pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     candidates = [
         shutil.which(f"python{version}"),
-        *sorted(map(str, pyenv.glob(f"{version}.*/bin/python{version}")), reverse=True),
+        *sorted(map(str, pyenv.glob(f"{version.removesuffix('t')}.*/bin/python{version}")), reverse=True),
     ]
     question = "import os, sysconfig; print(os.path.isfile(sysconfig.get_path('include') + '/Python.h'))"
     for candidate in filter(None, candidates):

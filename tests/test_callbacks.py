@@ -6,17 +6,17 @@ Each script runs in a process of its own, on the debugging allocator, so that a 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-from pathlib import Path
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
-import setuptools
 from conftest import find_python
+from other_python import build_for
 from test_abuse import run_script
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Each entry point, with a place for one argument; `target` is what it looks at, `numbers` an array that it reads.
 CALLS = """
@@ -397,15 +397,7 @@ def test_the_extension_by_itself_knows_no_type_of_verdicts() -> None:
 def test_buffers_of_classes_of_python(version: str, tmp_path: Path) -> None:
     python = find_python(version)
     assert python is not None
-    (tmp_path / "tools").mkdir()
-    for part in ("setuptools", "_distutils_hack"):
-        (tmp_path / "tools" / part).symlink_to(Path(setuptools.__file__).parent.parent / part)
-    for part in ("csrc", "fastcksum"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so"))
-    for part in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / part, tmp_path)
-    built = {**os.environ, "PYTHONPATH": str(tmp_path / "tools")}
-    subprocess.run([python, "setup.py", "-q", "build_ext", "--inplace"], cwd=tmp_path, env=built, check=True)
+    build_for(python, tmp_path)
     done = subprocess.run(
         [python, "-c", dedent(CALLS) + dedent(BUFFERS)],
         cwd=tmp_path,

@@ -1,0 +1,27 @@
+"""The extension built for another CPython, from a copy of the sources."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import setuptools
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def build_for(python: str, folder: Path) -> None:
+    """Puts the package into a folder, its extension built by this interpreter with this one's setuptools."""
+    (folder / "tools").mkdir()
+    for part in ("setuptools", "_distutils_hack"):
+        (folder / "tools" / part).symlink_to(Path(setuptools.__file__).parent.parent / part)
+    for part in ("csrc", "fastcksum"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.so"))
+    for part in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / part, folder)
+    environment = {**os.environ, "PYTHONPATH": str(folder / "tools")}
+    subprocess.run(
+        [python, "setup.py", "-q", "build_ext", "--inplace"], cwd=folder, env=environment, check=True
+    )
