@@ -137,7 +137,7 @@ def test_a_name_that_is_nearly_right() -> None:
         ValueError, match=r"kernel 'dpdk_befor' is unknown; did you mean dpdk_before.*\?; those that run"
     ):
         lab.sweep("dpdk_befor")
-    with pytest.raises(ValueError, match=r"'mine\.c' is unknown; a file goes through lab\.compile_kernel"):
+    with pytest.raises(ValueError, match=r"there is no file mine\.c; one of a git revision is REV:mine\.c"):
         lab.sweep("mine.c")
 
 
