@@ -71,7 +71,8 @@ static bool plain_transport(cksum_fn *fn, const unsigned char *p, unsigned n, un
         return false;
     }
     const uint64_t sum = pseudo + cksum_host_order16((uint16_t)protocol) + cksum_host_order16((uint16_t)n);
-    return cksum_fold32(fn(p, n, cksum_fold64(sum))) == 0xffff; /* sum < 2^37 */
+    /* A kernel of the past holds only for start values of 16 bits. */
+    return cksum_fold32(fn(p, n, cksum_fold32(cksum_fold64(sum)))) == 0xffff;
 }
 
 /*
