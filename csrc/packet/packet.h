@@ -230,9 +230,11 @@ CKSUM_HIDDEN uint16_t packet_pseudo_header(unsigned version, const unsigned char
                                            unsigned protocol, uint32_t length);
 
 /* A verdict in one byte: layer and status. */
+#define PACKET_CODE(layer, status) ((uint8_t)((layer) << 3 | (status)))
+
 CKSUM_INLINE uint8_t packet_code(const struct packet_check *check)
 {
-    return (uint8_t)(check->layer << 3 | check->status);
+    return PACKET_CODE(check->layer, check->status);
 }
 
 /* ---- many packets: verdicts.c ---- */
