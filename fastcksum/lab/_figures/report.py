@@ -128,25 +128,26 @@ def built_lines(label: str, facts: dict[str, Any], host: Host) -> list[str]:
 
 
 def _head(rows: list[Row], samples: Structured, host: Host, plan: Plan) -> list[str]:
+    clock = core_clock(samples, host.unit)
     badges = ", ".join(f"{count} {name}" for name, count in _count_badges(rows).items())
     figures = (
-        f"the minimum over the rounds, gross{_conditions(rows, samples, host)}. A remark names a cell that is not "
+        f"the minimum over the rounds, gross{_conditions(rows, clock)}. A remark names a cell that is not "
         f"clean and how far its median lies above; of {len(rows)} cells {badges}"
     )
     return [
         *host.to_lines(WIDTH),
         *measured_lines(plan),
         *labelled_lines("Figures", figures, WIDTH),
-        *labelled_lines("Core clock", _core_clock(rows, samples, host.unit), WIDTH),
+        *labelled_lines("Core clock", _core_clock(rows, clock, host.unit), WIDTH),
     ]
 
 
-def _conditions(rows: list[Row], samples: Structured, host: Host) -> str:
-    """What was done to the samples before the minimum was taken."""
-    words = "" if np.isnan(core_clock(samples, host.unit)).all() else ", at the median core clock"
-    aside = len(samples) - sum(row.samples + row.dropped for row in rows)
+def _conditions(rows: list[Row], clock: stats.Floats) -> str:
+    """What was done to the samples, which have these clocks, before the minimum was taken."""
+    words = "" if np.isnan(clock).all() else ", at the median core clock"
+    aside = len(clock) - sum(row.samples + row.dropped for row in rows)
     if aside:
-        words += f", without {aside} of {len(samples)} samples beside which somebody shared the core"
+        words += f", without {aside} of {len(clock)} samples beside which somebody shared the core"
     return words
 
 
@@ -155,11 +156,11 @@ def _count_badges(rows: list[Row]) -> dict[str, int]:
     return {badge: count for badge, count in counts.items() if count}
 
 
-def _core_clock(rows: list[Row], samples: Structured, unit: str) -> str:
-    """How many core cycles a tick was, over the rounds."""
+def _core_clock(rows: list[Row], clock: stats.Floats, unit: str) -> str:
+    """How many core cycles a tick was, over the visits."""
     if all(math.isnan(row.est_core_cycles_per_byte) for row in rows):
         return "unknown: the add and the multiply chain don't agree on it"
-    low, middle, high = np.nanquantile(core_clock(samples, unit), [0.25, 0.5, 0.75])
+    low, middle, high = np.nanquantile(clock, [0.25, 0.5, 0.75])
     return (
         f"one {tick_name(unit).removesuffix('s')} was about {middle:.2f} core cycles "
         f"({low:.2f} to {high:.2f} in the middle half of the visits; estimated from dependent adds)"
