@@ -117,10 +117,8 @@ def matrix(
             "a matrix needs at least one source, compiler, optimisation, target, frame pointer and size"
         )
 
-    meant = {
-        source: _meaning(next(wish for wish in wishes if wish.source is source), symbol, max_len)
-        for source in {id(wish.source): wish.source for wish in wishes}.values()
-    }
+    first_of = {wish.source: wish for wish in reversed(wishes)}
+    meant = {source: _meaning(wish, symbol, max_len) for source, wish in first_of.items()}
 
     def build_one(wish: _Wish) -> Built | CompileError:
         try:

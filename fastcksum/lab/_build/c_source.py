@@ -85,6 +85,14 @@ def _length_type(parameter: str) -> LengthType:
     return SIZE_T
 
 
+def _functions(text: str) -> list[tuple[str, str, str]]:
+    """(what stands before the name, name, parameters) of each function that C text defines."""
+    found: list[tuple[str, str, str]] = _FUNCTION.findall(
+        _ATTRIBUTE.sub(" ", outer_text(strip_comments(text)))
+    )
+    return found
+
+
 def candidates(text: str) -> tuple[dict[str, LengthType], list[str]]:
     """Functions defined in C text: those that have the contract's signature as far as one can see, and the others.
 
@@ -92,7 +100,7 @@ def candidates(text: str) -> tuple[dict[str, LengthType], list[str]]:
     """
     fit: dict[str, LengthType] = {}
     other: dict[str, None] = {}
-    for returns, name, parameters in _FUNCTION.findall(_ATTRIBUTE.sub(" ", outer_text(strip_comments(text)))):
+    for returns, name, parameters in _functions(text):
         if _has_signature(returns, parameters):
             fit[name] = _length_type(parameters.split(",")[1])
         else:
@@ -118,7 +126,7 @@ class Signature:
 def adaptable(text: str) -> dict[str, Signature]:
     """Functions defined in C text whose signature a shim can call: the contract's, or another one."""
     found: dict[str, Signature] = {}
-    for returns, name, parameters in _FUNCTION.findall(_ATTRIBUTE.sub(" ", outer_text(strip_comments(text)))):
+    for returns, name, parameters in _functions(text):
         first, *rest = [part.strip() for part in parameters.split(",")]
         if (
             len(rest) in {1, 2}

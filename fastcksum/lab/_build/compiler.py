@@ -31,11 +31,12 @@ from .elf import ElfObject
 from .unit import make_unit, meanings, source_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from .unit import Unit
 
 LIBRARY = "kernel.so"
+HEADERS = "headers"  # empty ones, for those that a source includes and nobody has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +135,10 @@ def build(
     flags = _check_flags(flags)
     version = compiler_version(command)
     own = own_kernels(text)
-    seen, stubs = ("", ()) if own else _preprocessed(source, text, command, flags)
+    folder = Path(tempfile.mkdtemp(dir=scratch()))  # a child that was forked off compiles there too
+    seen, stubs = (
+        ("", ()) if own else _preprocessed(source, text, (*command, *_without_linker(flags)), folder)
+    )
     unit = make_unit(
         source,
         text,
@@ -147,7 +151,7 @@ def build(
     )
     if not own:
         unit = dataclasses.replace(unit, text=supplies(names_to_supply(seen), seen) + unit.text)
-    return _build(unit, text, command, flags, version, stubs=stubs)
+    return _build(unit, text, command, flags, version, folder=folder)
 
 
 def text_of(source: Path | str) -> str:
@@ -188,29 +192,25 @@ def _from_here(flag: str) -> str:
 
 
 def _preprocessed(
-    source: Path | str, text: str, compiler: tuple[str, ...], flags: tuple[str, ...]
+    source: Path | str, text: str, compiler: tuple[str, ...], folder: Path
 ) -> tuple[str, tuple[str, ...]]:
-    """(what cc -E -dD makes of a source, the headers of theirs that are missing); nothing of one that it refuses."""
-    folder = Path(tempfile.mkdtemp(dir=scratch()))
+    """(what cc -E -dD makes of a source, the headers of theirs that are missing); nothing of one that it refuses.
+
+    Those headers are then below the folder's HEADERS, empty.
+    """
     stubs: list[str] = []
-    words = ("-I", str(source_root()), "-idirafter", str(folder), "-E", "-dD", "-x", "c")
-    command = (*compiler, *_without_linker(flags), *words, str(source) if isinstance(source, Path) else "-")
+    words = ("-I", str(source_root()), "-idirafter", HEADERS, "-E", "-dD", "-x", "c")
+    command = (*compiler, *words, str(source.resolve()) if isinstance(source, Path) else "-")
     while True:
         try:
-            return ask(command, "" if isinstance(source, Path) else text), tuple(stubs)
+            return ask(command, "" if isinstance(source, Path) else text, folder), tuple(stubs)
         except CompileError as error:
             missing = missing_header(str(error))
             if missing is None or missing in stubs:
                 return "", tuple(stubs)  # compiling will say why
             stubs.append(missing)
-            _write_stubs(folder, [missing])
-
-
-def _write_stubs(folder: Path, headers: Iterable[str]) -> None:
-    """Empty headers of these names below a folder."""
-    for header in headers:
-        (folder / header).parent.mkdir(parents=True, exist_ok=True)
-        (folder / header).touch()
+            (folder / HEADERS / missing).parent.mkdir(parents=True, exist_ok=True)
+            (folder / HEADERS / missing).touch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,15 +257,13 @@ def _build(
     flags: tuple[str, ...],
     version: str,
     *,
-    stubs: tuple[str, ...],
+    folder: Path,
 ) -> Built:
-    """Compiles the unit to assembly and to an object. CompileError in the compiler's words."""
-    folder = Path(tempfile.mkdtemp(dir=scratch()))  # a child that was forked off compiles there too
+    """Compiles the unit to assembly and to an object, in a folder of its own. CompileError in the compiler's words."""
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
     of_compiler, of_linker = _without_linker(flags), tuple(flag for flag in flags if _is_for_linker(flag))
-    _write_stubs(folder / "headers", stubs)
-    empty = ("-idirafter", "headers") if stubs else ()
+    empty = ("-idirafter", HEADERS) if (folder / HEADERS).is_dir() else ()
     options = (*of_compiler, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()), *empty)
     link = (*compiler, *of_compiler, "-fPIC", "-shared", "-nostartfiles", "unit.o", *of_linker)
     compile_object = (*compiler, *options, "-c", "-o", "unit.o", "unit.c")

@@ -11,13 +11,12 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fastcksum.lab._machine.compilers import CompileError, compiler_version, run_in
+from fastcksum.lab._machine.compilers import ask, compiler_version, run_in
 from fastcksum.lab._machine.scratch import scratch
 
 from .compiler import CompiledKernel, compile_kernel
@@ -58,24 +57,26 @@ def kernel_of(
         raise ValueError(
             f"{spec!r} names no file: [REV:]PATH[:FUNCTION][@COMPILER][@FLAGS]; a .c .cpp .s .o .a or .so"
         )
-    command = tuple(shlex.split(found["compiler"])) if found["compiler"] else compiler
+    where, function = found["where"], found["function"]
+    command = (compiler,) if isinstance(compiler, str) else tuple(compiler)
+    if found["compiler"]:
+        command = tuple(shlex.split(found["compiler"]))
     options = tuple(shlex.split(found["flags"])) if found["flags"] else tuple(flags)
     lengths: dict[str, Any] = {"min_len": min_len, "max_len": max_len}
-    if found["where"] == "-":
-        kernel = compile_kernel(sys.stdin.read(), command, options, symbol=found["function"], **lengths)
-        return _named(kernel, "standard input")
-    path = _file(found["where"])
-    if path.suffix == ".c":
-        kernel = compile_kernel(path, command, options, symbol=found["function"], **lengths)
-    else:
-        kernel = _called(path, command, options, found["function"], **lengths)
-    return _named(kernel, found["where"])
+    source = sys.stdin.read() if where == "-" else _file(where)
+    if isinstance(source, Path) and source.suffix != ".c":
+        return _called(source, where, command, options, function, **lengths)
+    kernel = compile_kernel(source, command, options, symbol=function, **lengths)
+    built = kernel.built
+    return dataclasses.replace(
+        kernel,
+        name=_name(built.unit.label, "standard input" if where == "-" else where, built.version, built.flags),
+    )
 
 
-def _named(kernel: CompiledKernel, where: str) -> CompiledKernel:
-    """The kernel under a name that holds where it is from."""
-    label, built = kernel.name.split(" [", 1)
-    return dataclasses.replace(kernel, name=f"{label.removesuffix('_called')} of {where} [{built}")
+def _name(function: str, where: str, version: str, flags: Sequence[str]) -> str:
+    """A name that holds where the kernel is from."""
+    return f"{function} of {where} [{' '.join([version, *flags])}]"
 
 
 def _file(where: str) -> Path:
@@ -92,14 +93,14 @@ def _file(where: str) -> Path:
 
 def _called(
     path: Path,
-    compiler: str | Sequence[str],
+    where: str,
+    command: tuple[str, ...],
     flags: tuple[str, ...],
     function: str | None,
     **lengths: Any,
 ) -> CompiledKernel:
     """A function of an object, an archive, a library, or what the compiler driver makes one of."""
-    command = (compiler,) if isinstance(compiler, str) else tuple(compiler)
-    compiler_version(command)
+    version = compiler_version(command)
     linked = path.resolve()
     if path.suffix in {".s", ".S", *_PLUS_PLUS}:
         folder = Path(tempfile.mkdtemp(dir=scratch()))
@@ -119,8 +120,8 @@ def _called(
     kernel = compile_kernel(text, command, (*flags, *link), symbol=f"{name}_called", **lengths)
     return dataclasses.replace(
         kernel,
-        name=f"{name} [{compiler_version(command)} {' '.join(flags)}]",
-        origin=f"{path.name}, called by a function that does nothing else; built by {compiler_version(command)}",
+        name=_name(name, where, version, flags),
+        origin=f"{path.name}, called by a function that does nothing else; built by {version}",
     )
 
 
@@ -133,12 +134,7 @@ def _plus_plus(compiler: str) -> str:
 
 def _only_function(path: Path, what: str) -> str:
     """The only global function of an object. ValueError that lists them if there are several."""
-    words = ["nm", "--defined-only", "-g", *(["-D"] if path.suffix == ".so" else []), str(path)]
-    try:
-        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        words_of = getattr(error, "stderr", None) or str(error)
-        raise CompileError(f"{what} can't be read: {words_of.strip()}") from None
+    said = ask(("nm", "--defined-only", "-g", *(["-D"] if path.suffix == ".so" else []), str(path)), "")
     found = [line.split()[2] for line in said.splitlines() if re.match(r"[0-9a-f]+ T \w+$", line)]
     if len(found) != 1:
         listed = ", ".join(found) or 'none (a C++ one needs extern "C")'
