@@ -5,7 +5,22 @@ from __future__ import annotations
 import argparse
 from importlib.metadata import PackageNotFoundError, version
 
-from . import check, compare, compile, explain, fix, host, judge, kernels, perf, race, read, show, sum, verify  # noqa: A004
+from . import (
+    check,
+    compare,
+    compile,  # noqa: A004
+    explain,
+    fix,
+    host,
+    judge,
+    kernels,
+    perf,
+    race,
+    read,
+    show,
+    sum,  # noqa: A004
+    verify,
+)
 
 COMMANDS = (perf, compare, judge, race, compile, show, read, kernels, host, check, sum, verify, fix, explain)
 

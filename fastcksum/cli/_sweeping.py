@@ -15,11 +15,8 @@ from ._common import in_options, names, numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fastcksum import Kernel
     from fastcksum.lab import Sweep
-
-    KernelLike = str | Kernel
-
+    from fastcksum.lab._bench.request import KernelLike
 
 KERNEL = (
     "a name, or [REV:]FILE[:FUNCTION][@COMPILER][@FLAGS]: C, C++, assembler, .o, .a, .so, or - for C on stdin"
@@ -96,6 +93,10 @@ def add_building(parser: argparse.ArgumentParser) -> None:
 
 def built(names: Sequence[str], options: argparse.Namespace) -> list[KernelLike]:
     """The names as they are, and the kernels of those that are files, built by these options. Errors in their words."""
+    if all(
+        name.isidentifier() for name in names
+    ):  # as all built-in kernels are called: nothing to build, no NumPy
+        return list(names)
     from fastcksum.lab._build.spec import is_spec, kernel_of  # noqa: PLC0415 - NumPy is for those who measure
 
     lengths = {"min_len": options.min_len, "max_len": options.max_len}

@@ -102,14 +102,15 @@ def _conclude(options: argparse.Namespace, found: Matrix) -> int:
     if counts["wrong"]:
         wrong = next(row for row in found.rows if row.status == "wrong")
         print(
-            f"{options.file.name}, {wrong.compiler} {wrong.flags}: {as_options(wrong.note)}", file=sys.stderr
+            f"{options.file.name}, {wrong.compiler} {wrong.flags}: {as_options(wrong.note, SYMBOL)}",
+            file=sys.stderr,
         )
         return 1
     if found.interrupted:
         print("fastcksum: interrupted", file=sys.stderr)
         return INTERRUPTED
     if not counts["timed"]:
-        print(f"fastcksum: {options.file.name} is {as_options(found.rows[0].note)}", file=sys.stderr)
+        print(f"fastcksum: {options.file.name} is {as_options(found.rows[0].note, SYMBOL)}", file=sys.stderr)
         return 2
     if not options.json:
         print(f"{options.file.name}: the sums of all {counts['timed']} builds that ran are right")

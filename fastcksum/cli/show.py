@@ -37,8 +37,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from fastcksum.lab import Sweep  # noqa: PLC0415 - NumPy is for those who measure
+
     results = [load(name) for name in options.files]
-    sweeps = [each for each in results if not hasattr(each, "about")]
+    sweeps = [each for each in results if isinstance(each, Sweep)]
     if len(results) > 1 and options.form == "text" and len(sweeps) == len(results):
         print(side_by_side(sweeps), end="")
         return 0
