@@ -118,11 +118,13 @@ GROUPS = {
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Groups tests for their workers; the groups come first, since each is long."""
-    for item in items:
-        group = GROUPS.get(item.path.stem.removeprefix("test_"))
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: GROUPS.get(item.path.stem.removeprefix("test_"), "zz"))
+
+    def group_of(item: pytest.Item) -> str:
+        return GROUPS.get(item.path.stem.removeprefix("test_"), "")
+
+    for item in filter(group_of, items):
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: (not group_of(item), group_of(item)))
 
 
 def pytest_report_header() -> str:

@@ -19,8 +19,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
-import setuptools
 from conftest import find_python
+from other_python import lend_setuptools
 
 import fastcksum
 from fastcksum import _core
@@ -366,10 +366,7 @@ def test_subinterpreters_of_this_python(tmp_path: Path) -> None:
 def test_subinterpreters_with_a_lock_of_their_own(version: str, checkout: Path, tmp_path: Path) -> None:
     python = find_python(version)
     assert python is not None
-    (tmp_path / "tools").mkdir()
-    for part in ("setuptools", "_distutils_hack"):
-        (tmp_path / "tools" / part).symlink_to(Path(setuptools.__file__).parent.parent / part)
     command = [python, "setup.py", "-q", "build_ext", "-b", tmp_path, "-t", tmp_path / "objects"]
-    run(command, checkout, PYTHONPATH=str(tmp_path / "tools"))
+    run(command, checkout, PYTHONPATH=lend_setuptools(tmp_path))
     shutil.copytree(checkout / "fastcksum", tmp_path / "fastcksum", dirs_exist_ok=True)
     assert run([python, "-c", IN_SUBINTERPRETERS, tmp_path], tmp_path).stdout == "9\n"

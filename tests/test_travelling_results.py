@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from made_up_sweep import cell, facts, sweep_of
 
-from fastcksum.cli import main
+from fastcksum.cli import main, show
 from fastcksum.cli.judge import share, status_of
 from fastcksum.lab._figures import exports
 from fastcksum.lab._figures.comparison import Ratio
@@ -53,7 +53,7 @@ def test_show_as_markdown_csv_and_json(saved: Path, capsys: pytest.CaptureFixtur
 
 
 def test_pyperf_reads_an_export(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its own reader: values in seconds, and a comparison of two files by its command."""
+    """Its own reader finds names, and values in seconds."""
     import pyperf
 
     (tmp_path / "one.pyperf.json").write_text(run(capsys, "show", saved, "--as", "pyperf")[1])
@@ -77,6 +77,10 @@ def test_google_benchmark_gets_its_fields(saved: Path, capsys: pytest.CaptureFix
     )
     assert first["real_time"] == first["cpu_time"] == pytest.approx(10 / sweep().host.hz * 1e9)
     assert [each["repetition_index"] for each in found["benchmarks"]] == [0, 1, 2, 0, 1, 2]
+
+
+def test_every_form_that_is_made_can_be_asked_for() -> None:
+    assert set(show.FORMS) == {"text", "json", *exports.FORMS}
 
 
 def test_a_flagged_sample_is_not_exported() -> None:
@@ -137,8 +141,8 @@ def test_a_mail_without_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run(capsys, "read", tmp_path / "mail.txt") == (1, "", "")
 
 
-def ratio(verdict: str) -> Ratio:
-    return Ratio(20, "fixed", 0, "throughput", 10.0, 11.0, 1.1, 1.0, 1.2, 1.0, 32, verdict, verdict)  # type: ignore[arg-type]
+def ratio(verdict: Any) -> Ratio:
+    return Ratio(20, "fixed", 0, "throughput", 10.0, 11.0, 1.1, 1.0, 1.2, 1.0, 32, verdict, verdict)
 
 
 @pytest.mark.parametrize(
