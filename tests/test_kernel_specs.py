@@ -102,6 +102,18 @@ def test_a_file_and_a_revision_of_it(repository: Path) -> None:
 
 
 @pytest.mark.needs_tool("git")
+def test_headers_below_a_folder_above(repository: Path) -> None:
+    """As projects write it that are compiled with -I of their root; each revision with headers of its own."""
+    (repository / "lib" / "deep").mkdir()
+    (repository / "lib" / "deep" / "csum.c").write_text(KERNEL.replace('"word.h"', '"lib/word.h"'))
+    commit(repository)
+    (repository / "lib" / "word.h").write_text("#error not that of the revision\n")
+    assert works(lab.kernel_of("HEAD:lib/deep/csum.c"))
+    with pytest.raises(lab.CompileError, match="not that of the revision"):
+        lab.kernel_of("lib/deep/csum.c")
+
+
+@pytest.mark.needs_tool("git")
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

@@ -28,6 +28,7 @@ from . import features as _features
 from .admission import KernelError, WrongSumError, try_out
 from .c_source import missing_header, names_to_supply, own_kernels, supplies
 from .elf import ElfObject
+from .includes import include_roots
 from .unit import make_unit, meanings, source_root
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ def build(
     )
     if not own:
         unit = dataclasses.replace(unit, text=supplies(names_to_supply(seen), seen) + unit.text)
-    return _build(unit, text, command, flags, version, folder=folder)
+    roots = include_roots(source) if isinstance(source, Path) else ()
+    return _build(unit, text, command, flags, version, folder=folder, roots=roots)
 
 
 def text_of(source: Path | str) -> str:
@@ -199,7 +201,8 @@ def _preprocessed(
     Those headers are then below the folder's HEADERS, empty.
     """
     stubs: list[str] = []
-    words = ("-I", str(source_root()), "-idirafter", HEADERS, "-E", "-dD", "-x", "c")
+    roots = include_roots(source) if isinstance(source, Path) else ()
+    words = (*roots, "-I", str(source_root()), "-idirafter", HEADERS, "-E", "-dD", "-x", "c")
     command = (*compiler, *words, str(source.resolve()) if isinstance(source, Path) else "-")
     while True:
         try:
@@ -258,13 +261,14 @@ def _build(
     version: str,
     *,
     folder: Path,
+    roots: Sequence[str],
 ) -> Built:
     """Compiles the unit to assembly and to an object, in a folder of its own. CompileError in the compiler's words."""
     (folder / "unit.c").write_text(unit.text)
     (folder / "source.c").write_text(text, errors="surrogateescape")
     of_compiler, of_linker = _without_linker(flags), tuple(flag for flag in flags if _is_for_linker(flag))
     empty = ("-idirafter", HEADERS) if (folder / HEADERS).is_dir() else ()
-    options = (*of_compiler, "-fPIC", "-fvisibility=hidden", "-I", str(source_root()), *empty)
+    options = (*of_compiler, "-fPIC", "-fvisibility=hidden", *roots, "-I", str(source_root()), *empty)
     link = (*compiler, *of_compiler, "-fPIC", "-shared", "-nostartfiles", "unit.o", *of_linker)
     compile_object = (*compiler, *options, "-c", "-o", "unit.o", "unit.c")
     run_in(compile_object, folder)

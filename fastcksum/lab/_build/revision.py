@@ -1,19 +1,18 @@
-"""A source as it stood in a revision of a git repository, with the headers that it includes by quotes beside it."""
+"""A source as it stood in a revision of a git repository, with what it includes by quotes."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import tempfile
 from pathlib import Path, PurePosixPath
 
 from fastcksum.lab._machine.scratch import scratch
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+from .includes import quoted
 
 
 def export(revision: str, path: str) -> Path:
-    """The file of that revision, in a folder of this process, beside what it includes from the same revision.
+    """The file of that revision, in a folder of this process, with what it includes from the same revision.
 
     path counts from the working directory, or from the root of the repository where there is no such file.
     ValueError in git's words.
@@ -41,10 +40,12 @@ def _write(sha: str, path: PurePosixPath, folder: Path) -> None:
     content = _git("cat-file", "blob", f"{sha}:{path}")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
-    for name in _INCLUDE.findall(content):
-        beside = _normal(path.parent / name.decode(errors="surrogateescape"))
-        if _git("ls-tree", "--full-tree", "--name-only", sha, "--", str(beside)):
-            _write(sha, beside, folder)
+    for name in quoted(content):
+        for above in path.parents:
+            included = _normal(above / name)
+            if _git("ls-tree", "--full-tree", "--name-only", sha, "--", str(included)):
+                _write(sha, included, folder)
+                break
 
 
 def _normal(path: PurePosixPath) -> PurePosixPath:
