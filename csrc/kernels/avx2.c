@@ -34,6 +34,7 @@
 
 #define TARGET "avx2,bmi2"
 #define VS_TARGET TARGET
+#define VS_KERNEL cksum_fn_avx2
 #define VS_CODE CKSUM_CODE(avx2)
 #define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
 #define VS_CHAINS 4

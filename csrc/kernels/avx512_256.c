@@ -20,6 +20,7 @@
 
 #define TARGET "avx512f,avx512bw,avx512vl,avx2,bmi2"
 #define VS_TARGET TARGET
+#define VS_KERNEL cksum_fn_avx512_256
 #define VS_CODE CKSUM_CODE(avx512_256)
 #define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
 #define VS_CHAINS 4

@@ -21,6 +21,7 @@
 
 #define TARGET "avxvnni,avx2,bmi2"
 #define VS_TARGET TARGET
+#define VS_KERNEL cksum_fn_avx_vnni
 #define VS_CODE CKSUM_CODE(avx_vnni)
 #define VS_STEP(acc, v, ones) _mm256_dpwssd_avx_epi32(acc, v, ones)
 #define VS_CHAINS 8

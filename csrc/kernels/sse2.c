@@ -15,6 +15,7 @@
 #define CKSUM_WITHOUT_BMI2 /* a parameter of steps/short.h */
 #define TARGET "sse2"
 #define VS_TARGET TARGET
+#define VS_KERNEL cksum_fn_sse2
 #define VS_CODE CKSUM_CODE(sse2)
 #define VS_STEP(acc, v, ones) VS_MULTIPLY_ADD(acc, v, ones)
 #define VS_CHAINS 4

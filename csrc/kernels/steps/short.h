@@ -39,8 +39,13 @@
 
 #include "base/fold.h"
 
-/* What is read in place of the parts that a buffer does not have. */
-static const unsigned char cksum_zeros[256] __attribute__((aligned(64)));
+/*
+ * What is read in place of the parts that a buffer does not have; and, at an address that is at hand with it, 16-bit
+ * masks of the last ((n - 1) & 7) + 1 bytes of n, by n & 7 (masked.h).
+ */
+#define CKSUM_ZEROS 256
+static const unsigned char cksum_zeros[CKSUM_ZEROS + 16] __attribute__((aligned(64))) = {
+    [CKSUM_ZEROS] = 0xff, 0, 0x01, 0, 0x03, 0, 0x07, 0, 0x0f, 0, 0x1f, 0, 0x3f, 0, 0x7f, 0};
 
 /* value has bit ? p : zeros; a conditional move, of which the compiler cannot make a branch. */
 CKSUM_INLINE const unsigned char *cksum_if_bit(size_t value, unsigned bit, const unsigned char *p)

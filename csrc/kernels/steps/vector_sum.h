@@ -4,7 +4,7 @@
  * A kernel's file defines what it wants and includes xmm.h, ymm.h or zmm.h, which add what their vectors can do and
  * include this. All of these macros are undefined again at the end of this file. What a kernel states:
  *     VS_TARGET              the target attribute's string
- *     VS_CODE                CKSUM_CODE of its name: where its code lies
+ *     VS_KERNEL, VS_CODE     its function; CKSUM_CODE of its name: where its code lies
  *     VS_STEP(acc, v, ones)  each 32-bit lane of acc plus the two signed words of v in it: VS_MULTIPLY_ADD of the
  *                            width's header, or a dot product
  *     VS_CHAINS              4 or 8 accumulators: as many as a step's latency takes to hide
@@ -16,12 +16,14 @@
  * What the width's header knows of its vectors, in this order:
  *     VS_VECTOR, VS_WIDTH    the type and its bytes (16, 32 or 64)
  *     VS_LOAD(p)             an unaligned load
- *     VS_MASKED_LOAD(mask, p)   one of the bytes whose bit is set in mask; the others are 0
+ *     VS_MASK, VS_MASKED_LOAD(mask, p)       a number of a bit for each byte; a load of the bytes whose bit is set in
+ *                            it, where the others are 0
  *     VS_ZERO(), VS_SET32(x), VS_SET64(x)    zeros; x in every lane of so many bits
  *     VS_AND, VS_ANDNOT, VS_XOR(a, b)        a & b; ~a & b; a ^ b
  *     VS_ADD16, VS_AVG16(a, b)               words: modulo 2^16; the rounded average
  *     VS_ADD32, VS_SUB32, VS_SLL32, VS_SRL32 32-bit lanes: modulo 2^32; shifted by a constant
- *     VS_ADD64, VS_SRL64                     64-bit lanes, likewise
+ *     VS_ADD64, VS_SUB64, VS_SLL64, VS_SRL64 64-bit lanes, likewise
+ *     VS_MULTIPLY(v, ones)                   each 32-bit lane the two signed words of v in it
  *     VS_MULTIPLY_ADD(acc, v, ones)          what VS_STEP is without a dot product
  *     vs_total64(lanes, sum) sum + the 64-bit lanes, which together are below 2^64
  *     vs_total32(lanes, sum) sum + the 32-bit lanes, whose sum is below 2^32, as a 64-bit number congruent to it
@@ -44,11 +46,11 @@
  * broadcast they take no arithmetic port. gcc would move each to a general register and broadcast it from there.
  */
 struct vs_numbers {
-    int ones, flip, bias4, bias8, bias16, minus_bias4;
+    int ones, flip, bias8, bias16, minus_bias4;
 };
 CKSUM_INLINE const struct vs_numbers *vs_numbers(void)
 {
-    static const struct vs_numbers numbers = {0x00010001, INT32_MIN + 0x8000, 4 << 16, 8 << 16, 16 << 16, -(4 << 16)};
+    static const struct vs_numbers numbers = {0x00010001, INT32_MIN + 0x8000, 8 << 16, 16 << 16, -(4 << 16)};
     const struct vs_numbers *at = &numbers;
     __asm__("" : "+r"(at));
     return at;
@@ -76,6 +78,23 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_add_at(VS_VECTOR acc, const un
     return vs_add(acc, VS_LOAD(p), words);
 }
 
+/* The words of the vector at p, biased: a first step, which needs no accumulator of zeros. */
+CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_first_at(const unsigned char *p, struct vs_words words)
+{
+    return VS_MULTIPLY(VS_XOR(VS_LOAD(p), words.flip), words.ones);
+}
+
+/*
+ * Ends a class of lengths. Each keeps an end of its own: gcc would make one of them, to which the others jump, and a
+ * taken branch is a core cycle.
+ */
+#define VS_RETURN(total)                                                                                               \
+    do {                                                                                                               \
+        uint32_t result = cksum_fold64(total);                                                                         \
+        __asm__ volatile("" : "+r"(result) : "i"(__LINE__));                                                           \
+        return result;                                                                                                 \
+    } while (0)
+
 /* sum + the halves of the 64-bit lanes; together below 2^64. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_total_wide(VS_VECTOR a, uint64_t sum)
 {
@@ -102,61 +121,55 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_keep_first(VS_VECTOR v, size_t
 }
 
 /*
- * The tail without a masked load, where n, or what lies before p in the buffer, is at least VS_WIDTH + 1 bytes: the
- * last VS_WIDTH bytes of the buffer's whole words, of which those are cleared that belong to earlier vectors. An odd
- * last byte is added to *sum.
- */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE VS_VECTOR vs_tail(const unsigned char *p, size_t n, uint64_t *sum)
-{
-    const size_t odd = n & 1;
-    *sum += cksum_odd_byte(p[n - 1]) * odd;
-    return vs_keep_last(VS_LOAD(p + n - odd - VS_WIDTH), (n - 1) % VS_WIDTH + 1 - odd);
-}
-
-/*
- * The last ((n - 1) % VS_WIDTH) + 1 of the n bytes at p, wherever they end in the vector, each word in its own place,
- * all else 0; they begin at p + at. By a masked load, or where there is none, or a page ends, by vs_tail. aligned, a
- * constant: p + at is a multiple of VS_WIDTH, so that no page ends within the vector.
+ * A vector of the last ((n - 1) % VS_WIDTH) + 1 of the n bytes at p as whole words, all else 0; they begin at p + at,
+ * and before them the buffer has VS_WIDTH bytes or more. aligned, a constant: p + at is a multiple of VS_WIDTH, so that
+ * a vector there is within one page and one cache line.
+ *
+ * Elsewhere it is the last VS_WIDTH bytes of the buffer, less those of earlier vectors. Without masks they end at the
+ * last whole word, and an odd byte is added to *sum. Masked, they end one byte behind an odd buffer, so that its words
+ * stay whole; that byte is on another page only if the buffer lies at an odd address and ends where a page does. (A
+ * load from p + at would reach one often enough to need a test, see masked.h, which took 0.3 of 5.4 ticks at 256 bytes
+ * on AMD Zen 5, gcc 12, 2026-12-01.)
  */
 CKSUM_TARGET(VS_TARGET)
 CKSUM_INLINE VS_VECTOR vs_last(const unsigned char *p, size_t n, size_t at, bool aligned, uint64_t *sum)
 {
 #if VS_MASKED
-    if (aligned || !masked_reaches_next_page(p + at, VS_WIDTH)) {
-        __asm__("" : "+r"(at)); /* or the load's address is made dependent on the guard's: one cycle */
-        return VS_MASKED_LOAD(masked_first((n - 1) % VS_WIDTH + 1), p + at);
+    (void)sum;
+    if (aligned) {
+        return VS_MASKED_LOAD((VS_MASK)masked_first((n - 1) % VS_WIDTH + 1), p + at);
     }
+    const size_t missing = -n;
+    size_t beyond = missing & ~(size_t)1; /* p - beyond is the buffer's end, n rounded up to an even number */
+    __asm__("" : "+r"(beyond));           /* or its last bits are cleared once more for the shift */
+    const VS_MASK kept = (VS_MASK)-1 >> missing % VS_WIDTH << beyond % VS_WIDTH;
+    return VS_MASKED_LOAD(kept, p - beyond - VS_WIDTH);
 #else
     (void)at;
     (void)aligned;
+    const size_t odd = n & 1;
+    *sum += cksum_odd_byte(p[n - 1]) * odd;
+    return vs_keep_last(VS_LOAD(p + n - odd - VS_WIDTH), (n - 1) % VS_WIDTH + 1 - odd);
 #endif
-    return vs_tail(p, n, sum);
 }
 
 /*
- * VS_WIDTH < n <= 2 * VS_WIDTH: split into the halves of 64-bit lanes, which is quicker than a multiplication. In
- * general registers the sum is there sooner (by a quarter to a half), but keeps the core busy for longer (by a third).
+ * 2 * VS_WIDTH < n <= 4 * VS_WIDTH, in 64-bit lanes: the sum of four is their halves' sums lower + 2^32 * upper, modulo
+ * 2^64, and the upper ones are summed by themselves. Three operations a vector instead of two, but no constants.
+ * AMD Zen 5, gcc 12, 2026-12-01: 5.1 ticks at 192 and 256 bytes instead of 5.8.
  */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_2(const unsigned char *p, size_t n, uint64_t sum)
-{
-    const VS_VECTOR low = VS_SET64(UINT32_MAX);
-    const VS_VECTOR a = VS_LOAD(p), b = vs_last(p, n, VS_WIDTH, false, &sum);
-    const VS_VECTOR upper = VS_ADD64(VS_SRL64(a, 32), VS_SRL64(b, 32));
-    const VS_VECTOR lower = VS_ADD64(VS_AND(a, low), VS_AND(b, low));
-    return cksum_fold64(vs_total64(VS_ADD64(upper, lower), sum)); /* < 2^38 */
-}
-
-/* 2 * VS_WIDTH < n <= 4 * VS_WIDTH: four steps, none waits for another. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_4(const unsigned char *p, size_t n, uint64_t sum)
 {
-    const struct vs_words words = vs_words();
     const size_t whole = n - 1;
     const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + 2 * VS_WIDTH);
-    const VS_VECTOR a = vs_add_at(VS_CONSTANT(bias4), p, words);
-    const VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
-    const VS_VECTOR c = vs_add_at(VS_ZERO(), one, words);
-    const VS_VECTOR d = vs_add(VS_ZERO(), vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
-    return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
+    const VS_VECTOR a = VS_LOAD(p), b = VS_LOAD(p + VS_WIDTH), c = VS_LOAD(one);
+    const VS_VECTOR d = vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum);
+    VS_VECTOR upper = VS_ADD64(VS_ADD64(VS_SRL64(a, 32), VS_SRL64(b, 32)), VS_ADD64(VS_SRL64(c, 32), VS_SRL64(d, 32)));
+    VS_VECTOR all = VS_ADD64(VS_ADD64(a, b), VS_ADD64(c, d));
+    CKSUM_PIN(upper); /* or gcc adds in another order */
+    CKSUM_PIN(all);
+    const VS_VECTOR lower = VS_SUB64(all, VS_SLL64(upper, 32));
+    VS_RETURN(vs_total64(VS_ADD64(lower, upper), sum)); /* < 2^38 */
 }
 
 /* 4 * VS_WIDTH < n <= 8 * VS_WIDTH: eight steps on four accumulators. */
@@ -167,14 +180,14 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_8(const unsigned char *p
     const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + 4 * VS_WIDTH);
     const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 6 * VS_WIDTH));
     VS_VECTOR a = vs_add_at(VS_CONSTANT(bias8), p, words);
-    VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
-    VS_VECTOR c = vs_add_at(VS_ZERO(), p + 2 * VS_WIDTH, words);
-    VS_VECTOR d = vs_add_at(VS_ZERO(), p + 3 * VS_WIDTH, words);
+    VS_VECTOR b = vs_first_at(p + VS_WIDTH, words);
+    VS_VECTOR c = vs_first_at(p + 2 * VS_WIDTH, words);
+    VS_VECTOR d = vs_first_at(p + 3 * VS_WIDTH, words);
     a = vs_add_at(a, two, words);
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
     d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
-    return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
+    VS_RETURN(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
 /* 8 * VS_WIDTH < n <= 16 * VS_WIDTH: twelve or sixteen steps on four accumulators. */
@@ -185,9 +198,9 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + (whole & 12 * VS_WIDTH));
     const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 14 * VS_WIDTH));
     VS_VECTOR a = vs_add_at(VS_CONSTANT(bias16), p, words);
-    VS_VECTOR b = vs_add_at(VS_ZERO(), p + VS_WIDTH, words);
-    VS_VECTOR c = vs_add_at(VS_ZERO(), p + 2 * VS_WIDTH, words);
-    VS_VECTOR d = vs_add_at(VS_ZERO(), p + 3 * VS_WIDTH, words);
+    VS_VECTOR b = vs_first_at(p + VS_WIDTH, words);
+    VS_VECTOR c = vs_first_at(p + 2 * VS_WIDTH, words);
+    VS_VECTOR d = vs_first_at(p + 3 * VS_WIDTH, words);
     a = vs_add_at(a, p + 4 * VS_WIDTH, words);
     b = vs_add_at(b, p + 5 * VS_WIDTH, words);
     c = vs_add_at(c, p + 6 * VS_WIDTH, words);
@@ -204,132 +217,10 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_to_16(const unsigned char *
     b = vs_add_at(b, two + VS_WIDTH, words);
     c = vs_add_at(c, one, words);
     d = vs_add(d, vs_last(p, n, whole & -(size_t)VS_WIDTH, false, &sum), words);
-    return cksum_fold64(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
+    VS_RETURN(vs_total32(VS_ADD32(VS_ADD32(a, b), VS_ADD32(c, d)), sum));
 }
 
-#include "kernels/steps/chains.h"
-
-/*
- * The longest buffer that is summed without widening. Its words' total is 65536 * 65535 < 2^32, so nothing overflows
- * down to a single lane; vs_total32 adds no more than a quarter of it in one lane, so a vector of an aligned head fits
- * as well.
- */
-#define VS_LONGEST_TOTAL 131072u
-
-/* Vectors for which the lanes of all accumulators together stay below 2^32 (32768 * 131070 < 2^32), halved. */
-#define VS_FLUSH_VECTORS 16384u
-_Static_assert(VS_FLUSH_VECTORS * 131070ull <= UINT32_MAX, "a 32-bit lane must hold what is added between two flushes");
-
-#if VS_TREES_FROM
-#include "kernels/steps/averages.h"
-#define VS_BULK vs_bulk_of_trees
-#define VS_BULK_FROM VS_TREES_FROM
-#define VS_BULK_FLUSH (VS_FLUSH_TREES * VS_TREE * VS_WIDTH)
-
-#else
-
-/* The exact sum of the words of whole steps of eight vectors at *p; leaves 1 to VS_LONGEST_TOTAL bytes. */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_bulk_of_steps(const unsigned char **at, size_t *left)
-{
-    const struct vs_words words = vs_words();
-    const unsigned char *p = *at;
-    size_t n = *left;
-    uint64_t sum = 0; /* 2^64 is beyond 2^49 bytes of 0xff */
-    while (n > VS_LONGEST_TOTAL) {
-        const size_t blocks_left = (n - 1) / (8 * VS_WIDTH);
-        const size_t blocks = blocks_left < VS_FLUSH_VECTORS / 8 ? blocks_left : VS_FLUSH_VECTORS / 8;
-        struct vs_chains chains = vs_chains_for(8 * blocks);
-        for (size_t i = 0; i < blocks; i++, p += 8 * VS_WIDTH) {
-            vs_chain_8(&chains, p, words);
-        }
-        sum += vs_total_wide(vs_sum_of(&chains), 0);
-        n -= blocks * 8 * VS_WIDTH;
-    }
-    *at = p;
-    *left = n;
-    return sum;
-}
-#define VS_BULK vs_bulk_of_steps
-#define VS_BULK_FROM (VS_LONGEST_TOTAL + 1)
-#define VS_BULK_FLUSH (VS_FLUSH_VECTORS * VS_WIDTH)
-
-#endif
-
-#include "kernels/steps/streams.h"
-
-/*
- * The last n >= 1 bytes of a buffer, at p, before which it has VS_WIDTH bytes or more; n < VS_LONGEST_TOTAL, or as much
- * as a bulk leaves. Eight vectors a round, then as many of which some may be zeros. first: what an accumulator begins
- * with; *inner: to which a last odd byte is added; aligned, a constant: whether p is a multiple of VS_WIDTH.
- */
-CKSUM_TARGET(VS_TARGET)
-CKSUM_INLINE uint64_t vs_rounds(const unsigned char *p, size_t n, VS_VECTOR first, bool aligned, uint64_t *inner)
-{
-    const struct vs_words words = vs_words();
-    const size_t blocks = (n - 1) / (8 * VS_WIDTH);
-    struct vs_chains chains = vs_chains_for(8 * blocks + 8);
-    chains.of[1] = first;
-    for (size_t i = blocks; i > 0; i--, p += 8 * VS_WIDTH) {
-        vs_chain_8(&chains, p, words);
-    }
-    vs_pin(&chains); /* here, or gcc copies them in each round for vs_last's path that is not taken */
-    n -= blocks * 8 * VS_WIDTH;
-    const size_t whole = n - 1;
-    const unsigned char *const four = cksum_if_bit(whole, 4 * VS_WIDTH, p);
-    const unsigned char *const two = cksum_if_bit(whole, 2 * VS_WIDTH, p + (whole & 4 * VS_WIDTH));
-    const unsigned char *const one = cksum_if_bit(whole, VS_WIDTH, p + (whole & 6 * VS_WIDTH));
-    vs_chain(&chains, 0, four, words);
-    vs_chain(&chains, 1, four + VS_WIDTH, words);
-    vs_chain(&chains, 2, four + 2 * VS_WIDTH, words);
-    vs_chain(&chains, 3, four + 3 * VS_WIDTH, words);
-    vs_chain(&chains, 4, two, words);
-    vs_chain(&chains, 5, two + VS_WIDTH, words);
-    vs_chain(&chains, 6, one, words);
-    chains.of[7 % VS_CHAINS] =
-        vs_add(chains.of[7 % VS_CHAINS], vs_last(p, n, whole & -(size_t)VS_WIDTH, aligned, inner), words);
-    return vs_total32(vs_sum_of(&chains), 0);
-}
-
-/* 8 * VS_WIDTH < n < VS_ALIGN_FROM. */
-CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum_unaligned(const unsigned char *p, size_t n, uint64_t sum)
-{
-    const uint64_t vectors = vs_rounds(p, n, VS_ZERO(), false, &sum);
-    return cksum_fold64(sum + vectors);
-}
-
-/*
- * n >= VS_ALIGN_FROM: the vectors are loaded from their own boundaries: one across two cache lines takes two loads. An
- * odd first byte is summed by itself, and all else, which is then off by one byte, is rotated back at the end (a
- * shift would lose bits: the 64-bit sum modulo 2^64 - 1, a multiple of 0xffff, is what counts).
- *
- * A function of its own, that the kernel jumps to: the registers that it saves would be saved for shorter buffers too.
- */
-CKSUM_TARGET(VS_TARGET)
-VS_CODE CKSUM_ALIGNED static __attribute__((noinline)) uint32_t vs_sum_aligned(const unsigned char *p, size_t n,
-                                                                               uint64_t sum)
-{
-    VS_VECTOR aligned_head = VS_ZERO();
-    uint64_t inner = 0;
-    unsigned rotation = 0;
-
-    if ((uintptr_t)p % VS_WIDTH != 0) {
-        const size_t odd = (uintptr_t)p & 1;
-        sum += cksum_odd_byte(*p) * odd;
-        p += odd;
-        n -= odd;
-        rotation = 8 * (unsigned)odd;
-        const size_t head = -(uintptr_t)p % VS_WIDTH;
-        aligned_head = vs_add(VS_BIAS(1), vs_keep_first(VS_LOAD(p), head), vs_words());
-        p += head;
-        n -= head;
-    }
-    if (CKSUM_UNLIKELY(n >= VS_BULK_FROM)) {
-        inner = n >= VS_STREAMS_FROM ? vs_bulk_of_streams(&p, &n) : VS_BULK(&p, &n);
-    }
-    const uint64_t vectors = vs_rounds(p, n, aligned_head, true, &inner);
-    inner = cksum_add64(inner, vectors);
-    return cksum_fold64(cksum_add64(inner << rotation | inner >> (-rotation & 63), sum));
-}
+#include "kernels/steps/long.h"
 
 /*
  * The whole kernel. The classes of lengths, in the order of their tests: each costs longer buffers a little, and mixed
@@ -351,23 +242,21 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint32_t vs_sum(const unsigned char *p, siz
         return result;
     }
 #endif
-    if (VS_GENERAL_TO == 128 && CKSUM_UNLIKELY(n <= 128)) {
+    const size_t last = n - 1; /* of an empty buffer: larger than any length */
+    if (VS_GENERAL_TO == 128 && CKSUM_UNLIKELY(last < 128)) {
         return cksum_sum_65_to_128(p, n, sum);
     }
-    if (VS_GENERAL_TO < 2 * VS_WIDTH && CKSUM_UNLIKELY(n - 1 < 2 * VS_WIDTH)) { /* an empty buffer is none of these */
-        return vs_sum_to_2(p, n, sum);
+    if (VS_GENERAL_TO < 4 * VS_WIDTH && CKSUM_UNLIKELY(last < 4 * VS_WIDTH)) {
+        return vs_sum_to_4(p, n, sum);
+    }
+    if (CKSUM_UNLIKELY(last < 8 * VS_WIDTH)) {
+        return vs_sum_to_8(p, n, sum);
+    }
+    if (CKSUM_UNLIKELY(last < 16 * VS_WIDTH)) {
+        return vs_sum_to_16(p, n, sum);
     }
     if (VS_MASKED && CKSUM_UNLIKELY(n == 0)) {
         return start;
-    }
-    if (VS_GENERAL_TO < 4 * VS_WIDTH && CKSUM_UNLIKELY(n <= 4 * VS_WIDTH)) {
-        return vs_sum_to_4(p, n, sum);
-    }
-    if (CKSUM_UNLIKELY(n <= 8 * VS_WIDTH)) {
-        return vs_sum_to_8(p, n, sum);
-    }
-    if (CKSUM_UNLIKELY(n <= 16 * VS_WIDTH)) {
-        return vs_sum_to_16(p, n, sum);
     }
     if (VS_ALIGN_FROM > 16 * VS_WIDTH + 1 && CKSUM_UNLIKELY(n < VS_ALIGN_FROM)) {
         return vs_sum_unaligned(p, n, sum);
@@ -394,6 +283,7 @@ static const size_t vs_edges[] = {8,
                                   0};
 
 #undef VS_TARGET
+#undef VS_KERNEL
 #undef VS_CODE
 #undef VS_STEP
 #undef VS_CHAINS
@@ -405,6 +295,7 @@ static const size_t vs_edges[] = {8,
 #undef VS_VECTOR
 #undef VS_WIDTH
 #undef VS_LOAD
+#undef VS_MASK
 #undef VS_MASKED_LOAD
 #undef VS_ZERO
 #undef VS_SET32
@@ -419,10 +310,14 @@ static const size_t vs_edges[] = {8,
 #undef VS_SLL32
 #undef VS_SRL32
 #undef VS_ADD64
+#undef VS_SUB64
+#undef VS_SLL64
 #undef VS_SRL64
+#undef VS_MULTIPLY
 #undef VS_MULTIPLY_ADD
 #undef VS_CONSTANT
 #undef VS_BIAS
+#undef VS_RETURN
 #undef VS_ROW_OF_8
 #undef VS_ROW_OF_64
 #undef VS_LONGEST_TOTAL
@@ -432,3 +327,4 @@ static const size_t vs_edges[] = {8,
 #undef VS_BULK
 #undef VS_BULK_FROM
 #undef VS_BULK_FLUSH
+#undef VS_FAR_FUNCTION

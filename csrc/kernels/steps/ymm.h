@@ -8,6 +8,7 @@
 #define VS_VECTOR __m256i
 #define VS_WIDTH 32u
 #define VS_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define VS_MASK uint32_t
 #define VS_MASKED_LOAD(mask, p) _mm256_maskz_loadu_epi8((__mmask32)(mask), (const void *)(p))
 #define VS_ZERO() _mm256_setzero_si256()
 #define VS_SET32(x) _mm256_set1_epi32(x)
@@ -22,14 +23,18 @@
 #define VS_SLL32(v, bits) _mm256_slli_epi32(v, bits)
 #define VS_SRL32(v, bits) _mm256_srli_epi32(v, bits)
 #define VS_ADD64(a, b) _mm256_add_epi64(a, b)
+#define VS_SUB64(a, b) _mm256_sub_epi64(a, b)
+#define VS_SLL64(v, bits) _mm256_slli_epi64(v, bits)
 #define VS_SRL64(v, bits) _mm256_srli_epi64(v, bits)
+#define VS_MULTIPLY(v, ones) _mm256_madd_epi16(v, ones)
 #define VS_MULTIPLY_ADD(acc, v, ones) _mm256_add_epi32(acc, _mm256_madd_epi16(v, ones))
 
 /* sum + the four 64-bit lanes, which together with it are below 2^64. */
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_total64(__m256i lanes, uint64_t sum)
 {
     const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
-    sum += (uint64_t)_mm_cvtsi128_si64(two); /* before the other half is there: a cycle less to wait */
+    sum += (uint64_t)_mm_cvtsi128_si64(two);
+    __asm__("" : "+r"(sum)); /* now, or gcc adds it last: the other half is there a cycle later */
     return sum + (uint64_t)_mm_extract_epi64(two, 1);
 }
 
@@ -37,7 +42,8 @@ CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_total64(__m256i lanes, uint64_t
 CKSUM_TARGET(VS_TARGET) CKSUM_INLINE uint64_t vs_total32(__m256i lanes, uint64_t sum)
 {
     const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
-    sum += (uint64_t)_mm_cvtsi128_si64(four); /* two numbers of 32 bits in one of 64 */
+    sum += (uint64_t)_mm_cvtsi128_si64(four);
+    __asm__("" : "+r"(sum)); /* now, or gcc adds it last: the other half is there a cycle later */
     return sum + (uint64_t)_mm_extract_epi64(four, 1);
 }
 
