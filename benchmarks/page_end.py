@@ -5,9 +5,10 @@ save?
 
 A masked load is right wherever its window reaches, but where that is a page that is unmapped, or was never
 touched, it takes a microcode assist, each time. The kernels with masked loads test for the end of a page
-first where buffers are short; for longer ones their windows end where the buffer does. Each of them is built twice, as it is and with that test taken out of a copy of its sources, and both
-are linked at several places in a page, since the cost of a test is smaller than what places differ by. All
-cells take turns:
+first where buffers are short; for longer ones their windows end where the buffer does. Each of the kernels
+is built twice, as it is and with that test taken out of a copy of its sources, and both are linked at
+several places in a page, since the cost of a test is smaller than what places differ by. All cells take
+turns:
 
   middle       the data ends 512 bytes before the end of its page
   touched      it ends with its page; the next page is mapped and was written
@@ -60,11 +61,11 @@ def without_guard(folder: Path, csrc: Path) -> Path:
     """A copy of the sources in which no address is said to be near the end of a page."""
     copy = Path(shutil.copytree(csrc, folder / "csrc"))
     header = copy / "kernels" / "steps" / "masked.h"
-    text, changes = GUARD.subn(
-        r"\1\n    (void)p;\n    return false;\3", header.read_text()
-    )
+    text, changes = GUARD.subn(r"\1\n    (void)p;\n    return false;\3", header.read_text())
     if changes != 1:
-        raise SystemExit(f"{header.name} has no function masked_may_reach_next_page: there is no guard to take out")
+        raise SystemExit(
+            f"{header.name} has no function masked_may_reach_next_page: there is no guard to take out"
+        )
     header.write_text(text)
     return copy
 

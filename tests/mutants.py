@@ -134,7 +134,7 @@ MUTANTS: Final = (
     Mutant("upper halves of four vectors dropped", TEMPLATE, "VS_ADD64(lower, upper)", "lower"),
     Mutant("upper halves of four vectors left in the sum", TEMPLATE, "VS_SUB64(all, VS_SLL64(upper, 32))", "all"),
     Mutant("bulk: byte behind an odd one not moved", LONG, "cksum_odd_byte(*p) << 8 |", "0 |"),
-    Mutant("bulk: words before the boundary forgotten", LONG, "cksum_add64(inner, head), rotation)", "inner, rotation)"),
+    Mutant("bulk: words before the boundary forgotten", LONG, "cksum_add64(inner, head), rotat", "(inner), rotat"),
     Mutant("upper lanes of xmm dropped", XMM, "_mm_unpackhi_epi64(lanes, lanes)", "_mm_setzero_si128()"),
     # General registers, longer
     Mutant("adc: carry dropped in a group", ADC, "ADC_FOUR(64, 72, 80, 88)",

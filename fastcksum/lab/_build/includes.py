@@ -1,9 +1,12 @@
-"""Where a source has what it includes by quotes: beside it, or below a folder above it, as projects include their own."""
+"""Where a source has what it includes by quotes: beside it, or below a folder above it, as projects write it."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
