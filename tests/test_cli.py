@@ -83,6 +83,42 @@ def test_what_is_not_understood_is_2(arguments: list[str], capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["prf"], "did you mean perf?"),
+        (["verfiy", "x.pcap"], "did you mean verify or"),
+        (["perf", "--sizs", "20"], "unrecognized arguments: --sizs; did you mean --sizes?"),
+        (["race", "--quik=1"], "unrecognized arguments: --quik=1; did you mean --quick?"),
+        (["perf", "--zzzz"], "unrecognized arguments: --zzzz\n"),
+        (["show", "x.json", "--as", "markdwn"], "did you mean markdown?"),
+    ],
+)
+def test_the_nearest_name_is_said(words: list[str], near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert near in err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_shells_complete(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--print-completion", shell)
+    assert status == 0
+    assert all(name in out for name in ("fastcksum", "verify", "perf", "placements"))
+
+
+@pytest.mark.needs_tool("bash")
+def test_bash_completes_a_command_and_its_options(tmp_path: Path) -> None:
+    script = tmp_path / "completion"
+    script.write_text(python("--print-completion", "bash").stdout)
+    ask = (
+        f"source {script}; COMP_WORDS=(fastcksum %s); COMP_CWORD=%d; _shtab_fastcksum; echo ${{COMPREPLY[@]}}"
+    )
+    for words, at, expected in (("ver", 1, "verify"), ("perf --siz", 2, "--sizes")):
+        done = subprocess.run(["bash", "-c", ask % (words, at)], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == [expected], done.stderr
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [("20", [20]), ("20,21", [20, 21]), ("0-3,9", [0, 1, 2, 3, 9]), (" 7 , 8-8 ", [7, 8])],
 )
@@ -121,15 +157,22 @@ def test_a_reader_who_leaves_is_no_traceback() -> None:
 # kernels, host
 
 
-def test_kernels_lists_every_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+def test_kernels_lists_every_kernel(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     status, out, _ = run(capsys, "kernels")
     assert status == 0
-    lines = out.splitlines()[1:-1]
-    assert len(lines) == len(kernels())
-    for kernel, line in zip(kernels(), lines, strict=True):
+    assert max(map(len, out.splitlines())) <= min(columns, 100)
+    rows = [line for line in out.splitlines()[1:-1] if line[3] != " "]
+    assert len(rows) == len(kernels())
+    for kernel, line in zip(kernels(), rows, strict=True):
         assert line.startswith("*" if kernel == active_kernel() else " ")
         assert line.lstrip("* ").split()[:2] == [kernel.name, kernel.role]
-        assert kernel.summary in line
+    said = " ".join(out.split())
+    if columns < 100:  # below its row, whole
+        assert all(kernel.summary in said for kernel in kernels())
 
 
 def test_kernels_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def command(
         epilog=f"takes: {takes}\nexit status: {status}; {INTERRUPTED} after Ctrl-C\n\nexample:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
