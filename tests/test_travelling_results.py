@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,59 @@ def test_several_files_stand_side_by_side(
     assert lines[1].split() == ["k", "40", "+0", "10.0", "9.0"]
     assert "[2] TSC cycles a call; Imaginary CPU 3000" in text
     assert "compare kernels within a column, not across" in lines[-1]
+
+
+def test_several_files_for_a_program(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / 'two, "b".json'
+    sweep(9.0).save(other)
+    _, text, _ = run(capsys, "show", saved, other, "--as", "json")
+    assert [each["rows"][0]["ticks_per_call"] for each in json.loads(text)] == [10.0, 9.0]
+    _, text, _ = run(capsys, "show", saved, other, "--as", "csv")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [(row["file"], row["kernel"], row["ticks_per_call"]) for row in rows][::2] == [
+        (str(saved), "k", "10.0"),
+        (str(other), "k", "9.0"),
+    ]
+    status, _, err = run(capsys, "show", saved, other, "--as", "pyperf")
+    assert (status, "one document of one sweep" in err) == (2, True)
+
+
+def test_two_machines_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In seconds, since their ticks are of different clocks; and each by the fastest of its own cell and run."""
+    cells = [cell(name, 40) for name in ("k", "other", "nothing")]
+    kernels = [facts("k"), facts("other"), facts("nothing", role="yardstick")]
+    here = sweep_of(kernels, cells, [[12.0] * 3, [24.0] * 3, [2.0] * 3])
+    there = sweep_of(kernels, cells, [[30.0] * 3, [20.0] * 3, [2.0] * 3])
+    slower = dataclasses.replace(there.host, hz=1_200_000_000.0, microcode="0x1")
+    there = dataclasses.replace(there, host=slower)
+    here.save(tmp_path / "here.json")
+    there.save(tmp_path / "there.json.gz")
+    status, text, _ = run(capsys, "compare", tmp_path / "here.json", tmp_path / "there.json.gz")
+    assert status == 0
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if " +0 " in line}
+    assert rows["k"] == ["40", "+0", "5.00", "25.00", "5.000", "1.000", "1.500"]
+    assert rows["other"] == ["40", "+0", "10.00", "16.67", "1.667", "2.000", "1.000"]
+    assert rows["nothing"][-2:] == ["0.167", "0.100"]
+    assert "These are different hosts" in text
+    assert here.host.id != there.host.id
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_two_days_of_one_machine_are_compared(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep(9.0).save(tmp_path / "two.json")
+    _, text, _ = run(capsys, "compare", saved, tmp_path / "two.json")
+    assert "one kind of host, and no ratio has an interval" in " ".join(text.split())
+    assert " 0.900 " in text
+
+
+def test_results_with_nothing_in_common(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_of([facts("other")], [cell("other", 40)], [[1.0]]).save(tmp_path / "two.json")
+    status, _, err = run(capsys, "compare", saved, tmp_path / "two.json")
+    assert (status, "no cell in common" in err) == (2, True)
 
 
 def test_what_is_no_result_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,10 @@ def add(commands: Commands) -> None:
         "fastcksum compare HEAD~1:lib/csum.c lib/csum.c --sizes 20,1500 --flags '-O3 -march=native'",
         takes=f"1 to 3 minutes {MEASURED_ON} for the twenty cells of the default; --seconds sets a budget",
     )
-    parser.add_argument("a", metavar="A", help=f"the kernel to compare with: {KERNEL}")
-    parser.add_argument("b", metavar="B", help="the kernel that is judged, likewise")
+    parser.add_argument(
+        "a", metavar="A", help=f"the kernel to compare with: {KERNEL}; or a FILE.json of perf --save"
+    )
+    parser.add_argument("b", metavar="B", help="the kernel that is judged, or the other FILE.json, likewise")
     add_building(parser)
     add_plan(parser, placements=None, rounds=10)
     parser.add_argument(
@@ -50,6 +52,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum import lab  # noqa: PLC0415 - NumPy is for those who measure
 
+    if all(name.endswith((".json", ".json.gz")) for name in (options.a, options.b)):
+        return _across(options)
     a, b = built([options.a, options.b], options)
     found = lab.compare(
         a,
@@ -65,3 +69,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(found.text(), end="")
     return INTERRUPTED if found.sweep.plan.interrupted else 0
+
+
+def _across(options: argparse.Namespace) -> int:
+    """Two sweeps that were saved, of two machines or of two days."""
+    from fastcksum.lab import Sweep  # noqa: PLC0415 - as above
+    from fastcksum.lab._figures import across  # noqa: PLC0415 - as above
+
+    print(across.text(Sweep.load(options.a), Sweep.load(options.b)), end="")
+    return 0

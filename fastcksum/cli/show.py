@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._common import command, print_json
 from ._sweeping import sweep_as_json
@@ -39,13 +39,22 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from fastcksum.lab import Sweep  # noqa: PLC0415 - NumPy is for those who measure
 
-    results = [load(name) for name in options.files]
-    sweeps = [each for each in results if isinstance(each, Sweep)]
-    if len(results) > 1 and options.form == "text" and len(sweeps) == len(results):
-        print(side_by_side(sweeps), end="")
+    results = {name: load(name) for name in options.files}
+    if len(results) == 1:
+        show(next(iter(results.values())), options.form)
         return 0
-    for each in results:
-        show(each, options.form)
+    sweeps = {name: each for name, each in results.items() if isinstance(each, Sweep)}
+    if options.form == "json":
+        print_json([as_json(each) for each in results.values()])
+    elif options.form == "text" and len(sweeps) == len(results):
+        print(side_by_side(list(sweeps.values())), end="")
+    elif options.form == "csv" and len(sweeps) == len(results):
+        print(csv_of(sweeps), end="")
+    elif options.form in {"text", "markdown"}:
+        for each in results.values():
+            show(each, options.form)
+    else:
+        raise ValueError(f"--as {options.form} makes one document of one sweep: give it the files one by one")
     return 0
 
 
@@ -70,11 +79,32 @@ def show(result: Sweep | Race, form: str) -> None:
     if form == "text":
         print(result.text(), end="")
     elif form == "json":
-        print_json(result.as_json() if isinstance(result, Race) else sweep_as_json(result))
+        print_json(as_json(result))
     elif isinstance(result, Race):
         raise ValueError(f"a race is shown as text or json, not as {form}")
     else:
         print(exports.FORMS[form](result), end="")
+
+
+def as_json(result: Sweep | Race) -> dict[str, Any]:
+    from fastcksum.lab import Race  # noqa: PLC0415 - as above
+
+    return result.as_json() if isinstance(result, Race) else sweep_as_json(result)
+
+
+def csv_of(sweeps: dict[str, Sweep]) -> str:
+    """The rows of several sweeps below one head, each behind the name of its file."""
+    from fastcksum.lab._figures import exports  # noqa: PLC0415 - as above
+
+    lines = {name: exports.as_csv(sweep).splitlines() for name, sweep in sweeps.items()}
+    head = f"file,{next(iter(lines.values()))[0]}"
+    named = (f"{quoted(name)},{row}" for name, (_, *rows) in lines.items() for row in rows)
+    return "\n".join([head, *named]) + "\n"
+
+
+def quoted(name: str) -> str:
+    """A file's name as CSV has it (RFC 4180)."""
+    return f'"{name.replace(chr(34), 2 * chr(34))}"' if set(name) & set('",\n') else name
 
 
 def side_by_side(sweeps: list[Sweep]) -> str:

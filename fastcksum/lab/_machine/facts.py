@@ -6,6 +6,7 @@ from recorded files. A file that is missing makes a field unknown, never an erro
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import re
@@ -91,13 +92,19 @@ class Host:
     steal: float | None
     warnings: tuple[str, ...]
 
+    @property
+    def id(self) -> str:
+        """Twelve digits that are the same for the same CPU, microcode and hypervisor; no name of a machine in them."""
+        known = (self.cpu, self.family, self.model, self.stepping, self.microcode, self.hypervisor)
+        return hashlib.sha256("\n".join(known).encode()).hexdigest()[:12]
+
     def facts(self) -> list[tuple[str, str]]:
         """(label, text) of each fact, in the order in which people ask."""
         load = UNKNOWN if self.load is None else f"{self.load:.2f}"
         steal = "" if self.steal is None else f", {self.steal:.1%} of CPU time stolen since boot"
         return [
             ("CPU", f"{self.cpu} (family {self.family}, model {self.model}, stepping {self.stepping})"),
-            ("Microcode", self.microcode),
+            ("Microcode", f"{self.microcode}; with CPU and hypervisor: host {self.id}"),
             ("CPUs", f"{self.cpus}, SMT siblings of CPU 0: {self.siblings}"),
             ("Caches", ", ".join(map(str, self.caches)) or UNKNOWN),
             ("Features", " ".join(self.features) or "none that a kernel here needs"),
