@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,12 @@ def test_what_a_document_points_to_is_there(document: str) -> None:
     missing = [name for name in {*links, *paths} - {"csrc/kernels/mine.c"} if not (ROOT / name).exists()]
     assert missing == []
     assert links or paths
+
+
+def test_one_version_everywhere() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    latest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert latest is not None
+    assert cited is not None
+    assert latest[1] == cited[1] == version
