@@ -1,5 +1,5 @@
-"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | ci. `nox` alone: lint, types,
-tests.
+"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | wheels | ci. `nox` alone: lint,
+types, tests.
 """
 
 from pathlib import Path
@@ -22,6 +22,12 @@ def tests(session: nox.Session) -> None:
     """The test suite on each Python that is here; arguments behind -- go to pytest."""
     session.install("-e", ".[test]")
     session.run("pytest", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def wheels(session: nox.Session) -> None:
+    """A manylinux2014 wheel for x86-64 into dist/, and tried where no compiler is."""
+    session.run("bash", ".ci/wheel", "dist", external=True, env={"PYTHON": "python"})
 
 
 @nox.session

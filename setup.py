@@ -78,7 +78,7 @@ def check_compiler(command: list[str]) -> None:
     """PlatformError, in one sentence, if this compiler with these flags can't build the extension."""
     try:
         done = subprocess.run(
-            [*command, "-fsyntax-only", "-x", "c", str(CSRC / "base" / "arch.h")],
+            [*command, "-E", "-x", "c", str(CSRC / "base" / "arch.h")],  # zig's knows no -fsyntax-only
             capture_output=True,
             text=True,
             errors="replace",

@@ -37,7 +37,7 @@ CKSUM_TARGET(MASKED_TARGET) CKSUM_INLINE __mmask16 masked_last_word(size_t n)
             : [masks] "i"(CKSUM_ZEROS), [zeros] "r"(cksum_zeros), [at] "r"(n & 7), "m"(cksum_zeros));
     return mask;
 #else
-    return (__mmask16)masked_first(((n - 1) & 7) + 1);
+    return cksum_zeros[CKSUM_ZEROS + 2 * (n & 7)];
 #endif
 }
 
