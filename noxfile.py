@@ -1,5 +1,5 @@
-"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | wheels | ci. `nox` alone: lint,
-types, tests.
+"""The verbs: nox -s tests | lint | types | c | fuzz | sanitize | format | notebooks | wheels | man | ci. `nox` alone:
+lint, types, tests.
 """
 
 from pathlib import Path
@@ -28,6 +28,23 @@ def tests(session: nox.Session) -> None:
 def wheels(session: nox.Session) -> None:
     """A manylinux2014 wheel for x86-64 into dist/, and tried where no compiler is."""
     session.run("bash", ".ci/wheel", "dist", external=True, env={"PYTHON": "python"})
+
+
+@nox.session
+def man(session: nox.Session) -> None:
+    """The manual page build/fastcksum.1, made of what --help says."""
+    session.install(".", "argparse-manpage")
+    words = {
+        "--module": "fastcksum.cli._parser",
+        "--function": "parser",
+        "--project-name": "fastcksum",
+        "--prog": "fastcksum",
+        "--author": "the fastcksum authors",
+        "--description": "the Internet checksum, and a bench for kernels of it",
+        "--output": "build/fastcksum.1",
+    }
+    Path("build").mkdir(exist_ok=True)
+    session.run("argparse-manpage", *(word for pair in words.items() for word in pair))
 
 
 @nox.session

@@ -77,7 +77,7 @@ MUTANTS: Final = (
            "masked_first((n - 1) % VS_WIDTH + 1)", "masked_first((n - 1) % VS_WIDTH)"),
     Mutant("mask of the tail begins a byte late", TEMPLATE, "<< beyond % VS_WIDTH", "<< missing % VS_WIDTH"),
     Mutant("mask of the tail with the byte behind it", TEMPLATE, ">> missing % VS_WIDTH <<", ">> beyond % VS_WIDTH <<"),
-    Mutant("masked tail of odd lengths one byte early", TEMPLATE, "p - beyond - VS_WIDTH", "p - missing - VS_WIDTH"),
+    Mutant("masked tail of odd lengths one byte early", TEMPLATE, "p + -beyond - VS_WIDTH", "p + -missing - VS_WIDTH"),
     Mutant("no tail without a masked load", TEMPLATE, "return vs_keep_last(", "return VS_ZERO(); return vs_keep_last("),
     Mutant("window one byte off", TEMPLATE, "64 - VS_WIDTH + kept", "65 - VS_WIDTH + kept"),
     Mutant("window of the head one byte off", TEMPLATE, "vs_window + 64 - kept", "vs_window + 65 - kept"),

@@ -131,15 +131,18 @@ def test_what_is_missing_is_named(repository: Path, spec: str, words: str) -> No
 
 @pytest.mark.needs_tool("git")
 @pytest.mark.usefixtures("repository")
-def test_compare_takes_revisions_either_way(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_takes_revisions_either_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the verdict is, is the machine's business; that it has the right heading and both names, is ours."""
     plan = ["--sizes", "64", "--offsets", "0", "--placements", "8", "--rounds", "2", "--flags", "-O1"]
     pair = ["HEAD~1:lib/csum.c", "lib/csum.c"]
     for a, b in (pair, pair[::-1]):
-        assert main(["compare", a, b, *plan]) == 0
+        assert main(["compare", a, b, *plan, "--save", str(tmp_path / "kept.json")]) == 0
         text = capsys.readouterr().out
         at = [text.index(f" of {each} [gcc") for each in (a, b)]
         assert at == sorted(at)
+        kept = lab.Sweep.load(tmp_path / "kept.json")
+        assert len(kept.table()) >= 2
+        assert kept.plan.placements >= 8
         assert "b / a" in text
 
 

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from . import INTERRUPTED
 from ._common import MEASURED_ON, command, print_json
-from ._sweeping import KERNEL, add_building, add_plan, built, known, plan_of, sweep_as_json
+from ._sweeping import (
+    KERNEL,
+    add_building,
+    add_plan,
+    add_save,
+    built,
+    check_save,
+    known,
+    plan_of,
+    save,
+    sweep_as_json,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -46,6 +57,7 @@ def add(commands: Commands) -> None:
         metavar="P",
         help="of all verdicts together (default: 0.95)",
     )
+    add_save(parser)
     parser.add_argument("--json", action="store_true", help="host, plan, rows and ratios as JSON")
 
 
@@ -54,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
     if all(name.endswith((".json", ".json.gz")) for name in (options.a, options.b)):
         return _across(options)
+    check_save(options)
     a, b = built([options.a, options.b], options)
     found = lab.compare(
         a,
@@ -68,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
         print_json({**sweep_as_json(found.sweep), "a": found.a, "b": found.b, "ratios": ratios})
     else:
         print(found.text(), end="")
+    save(found.sweep, options)
     return INTERRUPTED if found.sweep.plan.interrupted else 0
 
 

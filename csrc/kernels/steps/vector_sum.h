@@ -140,10 +140,10 @@ CKSUM_INLINE VS_VECTOR vs_last(const unsigned char *p, size_t n, size_t at, bool
         return VS_MASKED_LOAD((VS_MASK)masked_first((n - 1) % VS_WIDTH + 1), p + at);
     }
     const size_t missing = -n;
-    size_t beyond = missing & ~(size_t)1; /* p - beyond is the buffer's end, n rounded up to an even number */
+    size_t beyond = missing & ~(size_t)1; /* p + -beyond is the buffer's end, n rounded up to an even number */
     __asm__("" : "+r"(beyond));           /* or its last bits are cleared once more for the shift */
     const VS_MASK kept = (VS_MASK)-1 >> missing % VS_WIDTH << beyond % VS_WIDTH;
-    return VS_MASKED_LOAD(kept, p - beyond - VS_WIDTH);
+    return VS_MASKED_LOAD(kept, p + -beyond - VS_WIDTH);
 #else
     (void)at;
     (void)aligned;
