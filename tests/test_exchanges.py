@@ -44,7 +44,7 @@ def table_rows(frame: pd.DataFrame) -> list[tuple[str, str | None, int, float | 
 
 
 def count_rows(frame: pd.DataFrame) -> list[tuple[str, str, float | None, str]]:
-    rows = frame.astype(object).where(frame.notna(), None)
+    rows = frame[["run", "event", "count", "note"]].astype(object).where(frame.notna(), None)
     return [tuple(row) for row in rows.itertuples(index=False)]
 
 
@@ -553,6 +553,46 @@ def test_csv_output() -> None:
     ]
 
 
+PERF_JSON = """\
+The same, as JSON:
+{"counter-value" : "0.769624", "unit" : "msec", "event" : "task-clock", "event-runtime" : 769624, \
+"pcnt-running" : 100.00, "metric-value" : "0.762", "metric-unit" : "CPUs utilized"}
+> {"counter-value" : "1234.000000", "unit" : "", "event" : "cycles", "variance" : 3.86,
+> "event-runtime" : 769624, "pcnt-running" : 45.50, "metric-value" : "3.8", "metric-unit" : "GHz"}
+{"counter-value" : "<not supported>", "unit" : "", "event" : "instructions", "event-runtime" : 0, \
+"pcnt-running" : 100.00}
+{"interval" : 1.000123456, "cpu" : "0", "counter-value" : "7.000000", "unit" : "", "event" : "cycles", \
+"event-runtime" : 1, "pcnt-running" : 100.00}
+"""
+
+
+def test_json_output() -> None:
+    """As perf's tools/perf/util/stat-display.c prints it with -j; the second one as a mailer broke it."""
+    frame = quietly(read_perf_stat, PERF_JSON)
+    assert count_rows(frame) == [
+        ("The same, as JSON", "task-clock", 0.769624, "msec; 0.762 CPUs utilized"),
+        ("The same, as JSON", "cycles", 1234, "3.8 GHz; ( +- 3.86% ); (45.50%)"),
+        ("The same, as JSON", "instructions", None, "<not supported>"),
+        ("The same, as JSON at 1.000123456 s CPU0", "cycles", 7, ""),
+    ]
+    assert frame["share"].dropna().tolist() == pytest.approx([0.455])
+    assert frame["spread"].dropna().tolist() == pytest.approx([0.0386])
+    assert frame.attrs["rejected"] == []
+
+
+def test_share_and_spread_are_columns() -> None:
+    frame = quietly(
+        read_perf_stat,
+        " Performance counter stats for './x' (3 runs):\n\n"
+        "     1,000      cycles        #    3,000 GHz      ( +-  0,45% )  (83,31%)\n"
+        "     2,000      instructions                      [66.67%]\n"
+        "     3,000      branches\n",
+    )
+    assert frame["share"].tolist()[:2] == pytest.approx([0.8331, 0.6667])
+    assert frame["spread"].tolist()[0] == pytest.approx(0.0045)
+    assert frame["share"].isna().tolist() == [False, False, True]
+
+
 @pytest.mark.parametrize("name", ["perf_review.txt", "perf_plain.txt", "perf_csv.txt"])
 @pytest.mark.parametrize(
     "change",
@@ -698,7 +738,10 @@ def test_old_names_of_events() -> None:
     [
         ("cycles          26,922,913     17,960,709", "has its event before the count"),
         ("| instructions | 80,302,961 | 41,292,805 |", "has its event before the count"),
-        ('{"counter-value" : "0.769624", "unit" : "msec", "event" : "task-clock"}', "is JSON"),
+        (
+            '{"counter-value" : "many", "unit" : "msec", "event" : "task-clock"}',
+            "is JSON, but not a whole line",
+        ),
         ("  1,000 cycles a call", "has words behind its event"),
     ],
 )
@@ -736,4 +779,4 @@ def test_long_lines_of_anything_come_to_an_end(line: str) -> None:
 def test_a_text_without_counts() -> None:
     with pytest.warns(UserWarning, match="nothing in the text looks like a count of perf stat"):
         frame = read_perf_stat("Looks good to me.\n")
-    assert list(frame.columns) == ["run", "event", "count", "note"]
+    assert list(frame.columns) == ["run", "event", "count", "note", "share", "spread"]

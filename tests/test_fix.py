@@ -430,6 +430,22 @@ def test_an_error_names_the_file_that_it_is_about(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().err == f"fastcksum: {out}: No such file or directory\n"
 
 
+def test_ospf_before_more_bytes_gets_ffff_where_its_words_ask_for_zero() -> None:
+    """0 would say that what follows is an authentication trailer and that no checksum was sent (RFC 7166)."""
+    message = bytearray.fromhex(
+        "03 01 0024 0a000001 00000000 0400 0000 c4410000 00000501 0000 1300 0a002800 00000000"
+    )
+    addresses = bytes.fromhex("20010db8" + "00" * 11 + "01" + "ff02" + "00" * 13 + "05")
+    for behind in (b"", bytes(8)):
+        packet = struct.pack("!IHBB", 0x60000000, len(message) + len(behind), 89, 64) + addresses
+        (asked,) = struct.unpack_from("!H", fill_checksums(packet + message + behind), len(packet) + 12)
+        zero = bytearray(message)  # a word of it larger by what was asked for, which leaves 0 to be asked for
+        struct.pack_into("!H", zero, 16, (0xC441 + asked) % 0xFFFF)
+        after = fill_checksums(packet + zero + behind)
+        (found,) = verify_packet(after)
+        assert (found.layer, found.status, found.found) == ("ospf", "good", 0xFFFF if behind else 0)
+
+
 def test_an_extension_whose_words_ask_for_zero_gets_ffff() -> None:
     """0 would say that no checksum was sent (RFC 4884 section 7); 0xffff is the same number, and a sum."""
     objects = struct.pack("!HBBHH", 8, 1, 1, 1, 0xFFFF - 0x2000 - 0x0008 - 0x0101 - 0x0001)

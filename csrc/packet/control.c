@@ -56,6 +56,7 @@ struct next packet_ospf(struct walk *w)
             check->hole_length = 8;
         } else {
             packet_set_pseudo(w, check, length);
+            check->zero_says_none = length < carried; /* see ospf3_authenticated */
         }
     }
     return PACKET_STOP;

@@ -165,7 +165,5 @@ uint16_t packet_expected(cksum_fn *fn, const unsigned char *bytes, const struct 
         sum_range(fn, bytes, check, check->start, check->field - check->start, cksum_fold32(initial));
     const uint16_t sum = sum_range(fn, bytes, check, behind, end - behind, before);
     const uint16_t value = cksum_host_order16((uint16_t)~sum);
-    const bool zero_means_none = check->layer == PACKET_UDP || check->layer == PACKET_UDPLITE ||
-                                 check->layer == PACKET_ICMP_EXTENSION; /* RFC 768, RFC 3828, RFC 4884 section 7 */
-    return value == 0 && zero_means_none ? 0xffff : value;
+    return value == 0 && check->zero_says_none ? 0xffff : value;
 }

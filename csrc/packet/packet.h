@@ -165,14 +165,15 @@ enum packet_silence_kind {
  * less hole_length bytes at hole, and the pseudo header whose folded raw sum is pseudo (0: none).
  */
 struct packet_check {
-    uint8_t layer;      /* enum packet_layer */
-    uint8_t status;     /* enum packet_status */
-    uint8_t reason;     /* enum packet_reason */
-    uint8_t protocol;   /* IP protocol number; for IPV4 that of the payload */
-    uint8_t ip_version; /* of the header at ip: 4, 6, or 0 where there is none */
-    bool has_field;     /* bytes[field] and the next one are there and are the checksum field */
-    bool covered;       /* start, length, hole and pseudo hold: the right value can be computed */
-    bool pending;       /* found by packet_find, not judged yet */
+    uint8_t layer;       /* enum packet_layer */
+    uint8_t status;      /* enum packet_status */
+    uint8_t reason;      /* enum packet_reason */
+    uint8_t protocol;    /* IP protocol number; for IPV4 that of the payload */
+    uint8_t ip_version;  /* of the header at ip: 4, 6, or 0 where there is none */
+    bool has_field;      /* bytes[field] and the next one are there and are the checksum field */
+    bool covered;        /* start, length, hole and pseudo hold: the right value can be computed */
+    bool pending;        /* found by packet_find, not judged yet */
+    bool zero_says_none; /* a field of 0 says that there is none: where 0 is asked for, 0xffff is right */
     uint16_t pseudo;
     uint16_t pseudo_length; /* what the length adds to pseudo, folded, as a raw sum */
     uint16_t offloaded;     /* what the sums inside add once the card has completed them; 0 unless OFFLOADED */

@@ -106,12 +106,13 @@ def read_dpdk_table(text: str) -> pd.DataFrame:
 
 
 def read_perf_stat(text: str) -> pd.DataFrame:
-    """The blocks of `perf stat` in a mail or a log, human-readable or from `-x`: one row an event.
+    """The blocks of `perf stat` in a mail or a log, human-readable or from `-x` or `-j`: one row an event.
 
     Columns: run (the heading above the block, else the command that was counted, else a running number; with
     `-I`, `-A` and the like also the moment or the CPU), event (as printed, without its unit), count (missing
     where perf says <not supported> or <not counted>), note (the comment column as text; before it the unit of
-    a count that has one).
+    a count that has one), share (of the time for which it was counted, where events took turns on the counters) and
+    spread (over repetitions), both as parts of 1 and missing where perf doesn't say.
 
     Counts may have any thousands separator. `.attrs["seconds"]` maps each run to its times: "time elapsed",
     "user", "sys". A line that looks like a row and isn't one stands in `.attrs["rejected"]` as (line number,
@@ -120,8 +121,10 @@ def read_perf_stat(text: str) -> pd.DataFrame:
     pandas = extra("pandas", "lab.read_perf_stat()", "lab")
     reader = CountReader(lines(_text(text)))
     reader.read()
-    frame: pd.DataFrame = pandas.DataFrame(reader.rows, columns=["run", "event", "count", "note"])
-    frame = frame.astype({"count": "Float64"})
+    columns = ["run", "event", "count", "note", "share", "spread"]
+    rows = [tuple(getattr(row, name) for name in columns) for row in reader.rows]
+    frame: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
+    frame = frame.astype({"count": "Float64", "share": "Float64", "spread": "Float64"})
     frame.attrs["seconds"] = reader.seconds
     _report(frame, reader.rejected, "a count of perf stat")
     return frame

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .perf_json import json_fields
 from .text import Line, Rejected, Runs, headings
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _ELAPSED = re.compile(
     rf"\s*(?P<count>{_COUNT})\s*(?:\+-\s*[\d.,]+\s*)?seconds\s+(?P<what>time elapsed|user|sys)\b"
     rf"|\s*Wall-clock (?P<old>time elapsed):\s*(?P<msec>{_COUNT})\s*msecs"
 )
+_SHARE = re.compile(r"[(\[](\d+(?:[.,]\d+)?)%[)\]]")
+_SPREAD = re.compile(r"\+-\s*(\d+(?:[.,]\d+)?)\s*%")
 _COMMENT = re.compile(r"\s*#\s*(?:started on\b|time\s+counts\b)")
 _MORE_NOTE = re.compile(r"\s*#\s*(?=[\d.,<(-]|nan)")
 # What the comment column of perf stat is made of: a line of nothing else is the end of a wrapped one.
@@ -56,12 +59,28 @@ _NOTE_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CountRow:
-    """One event of one run; count is None where perf gives none."""
+    """One event of one run; count is None where perf gives none.
+
+    share: of the time for which it was counted, where several took turns; spread: over repetitions (-r). Both as
+    parts of 1, None where the note doesn't say.
+    """
 
     run: str
     event: str
     count: float | None
     note: str
+
+    @property
+    def share(self) -> float | None:
+        return _part(_SHARE.search(self.note))
+
+    @property
+    def spread(self) -> float | None:
+        return _part(_SPREAD.search(self.note))
+
+
+def _part(percent: re.Match[str] | None) -> float | None:
+    return None if percent is None else float(percent[1].replace(",", ".")) / 100
 
 
 class CountReader:
@@ -171,6 +190,9 @@ class CountReader:
     # -- rows --
 
     def _read_counts(self, line: Line) -> None:
+        if line.text.lstrip().startswith("{"):
+            self._read_json(line)
+            return
         starts = [match.start() for match in _SEVERAL.finditer(line.text)]
         if len(starts) > 1 and _csv_fields(line.text) is None:
             parts = [line.text[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -239,6 +261,21 @@ class CountReader:
             self._add(line, who, event, count, note)
         return True
 
+    def _read_json(self, line: Line) -> None:
+        """A line of perf stat -j, which a mailer may have broken."""
+        text = line.text
+        for behind in range(5):
+            if found := json_fields(text):
+                self._at += behind
+                who, count, event, note = found
+                self._add(line, who, event, count, note)
+                return
+            following = self._mail[self._at + behind : self._at + behind + 1]
+            if not following or "}" in text:
+                break
+            text = f"{text} {following[0].text.strip()}"
+        self._read_prose(line)
+
     def _add(self, line: Line, who: str, event: str, count: float | None, note: str) -> None:
         if (who, event) in self._events:
             self._start_run(self._command)
@@ -259,9 +296,7 @@ class CountReader:
             self._reject(line, "has its event before the count, which perf stat never does")
             return
         if '"counter-value"' in line.text:
-            self._reject(
-                line, "is JSON, from perf stat -j, which is not read: take the plain output or that of -x"
-            )
+            self._reject(line, "is JSON, but not a whole line of perf stat -j")
             return
         self._context.append(line)
         self._may_continue = None
