@@ -446,6 +446,16 @@ def test_ospf_before_more_bytes_gets_ffff_where_its_words_ask_for_zero() -> None
         assert (found.layer, found.status, found.found) == ("ospf", "good", 0xFFFF if behind else 0)
 
 
+def test_rsvp_whose_words_ask_for_zero_gets_ffff() -> None:
+    """0 would say that no checksum was sent (RFC 2205 section 3.1.1)."""
+    header = bytes.fromhex("4500 0028 1234 0000 402e 0000 c000020a e000000d")
+    message = bytearray.fromhex("1001 1111 4000 0014 000c 1601 01020304 95c20000")
+    (asked,) = struct.unpack_from("!H", fill_checksums(header + message), len(header) + 2)
+    struct.pack_into("!H", message, 16, (0x95C2 + asked) % 0xFFFF)
+    (_, found) = verify_packet(fill_checksums(header + message))
+    assert (found.layer, found.status, found.found) == ("rsvp", "good", 0xFFFF)
+
+
 def test_an_extension_whose_words_ask_for_zero_gets_ffff() -> None:
     """0 would say that no checksum was sent (RFC 4884 section 7); 0xffff is the same number, and a sum."""
     objects = struct.pack("!HBBHH", 8, 1, 1, 1, 0xFFFF - 0x2000 - 0x0008 - 0x0101 - 0x0001)

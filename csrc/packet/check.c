@@ -25,8 +25,10 @@ struct packet_check *packet_add_check(struct walk *w, enum packet_layer layer)
         .status = PACKET_UNCHECKED,
         .protocol = w->protocol,
         .ip_version = w->ip_version,
-        .zero_says_none = layer == PACKET_UDP || layer == PACKET_UDPLITE ||
-                          layer == PACKET_ICMP_EXTENSION,                /* RFC 768, RFC 3828, RFC 4884 section 7 */
+        /* RFC 768, RFC 3828, RFC 2205 section 3.1.1, RFC 4884 section 7 */
+        .zero_says_none =
+            layer == PACKET_UDP || layer == PACKET_UDPLITE || layer == PACKET_RSVP || layer == PACKET_ICMP_EXTENSION,
+        .guessed = w->guessed,
         .has_field = layer != PACKET_SCTP && packet_have(w, field + 2u), /* SCTP's has 32 bits */
         .ip = w->ip,
         .field = (uint32_t)(w->at + field),

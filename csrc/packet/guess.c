@@ -49,8 +49,9 @@ static enum packet_evidence is_ipv6(const unsigned char *header, uint64_t room)
                : PACKET_NO_EVIDENCE;
 }
 
-enum packet_evidence packet_is_ip(const struct walk *w, uint64_t skip)
+enum packet_evidence packet_is_ip(struct walk *w, uint64_t skip)
 {
+    w->guessed = true;
     if (!packet_have(w, skip + 20)) {
         return PACKET_NO_EVIDENCE;
     }
@@ -62,9 +63,10 @@ enum packet_evidence packet_is_ip(const struct walk *w, uint64_t skip)
     return header[0] >> 4 == 6 && captured >= 40 ? is_ipv6(header, room) : PACKET_NO_EVIDENCE;
 }
 
-bool packet_is_ethernet(const struct walk *w, uint64_t skip)
+bool packet_is_ethernet(struct walk *w, uint64_t skip)
 {
     uint64_t at = skip + 12;
+    w->guessed = true;
     for (unsigned tags = 0; tags < 4 && packet_have(w, at + 8); tags++) {
         const unsigned char *behind = packet_here(w) + at + 2;
         const unsigned ethertype = packet_be16(behind - 2);

@@ -174,6 +174,7 @@ struct packet_check {
     bool covered;        /* start, length, hole and pseudo hold: the right value can be computed */
     bool pending;        /* found by packet_find, not judged yet */
     bool zero_says_none; /* a field of 0 says that there is none: where 0 is asked for, 0xffff is right */
+    bool guessed;        /* found behind a header that does not say what follows it: other bytes, another guess */
     uint16_t pseudo;
     uint16_t pseudo_length; /* what the length adds to pseudo, folded, as a raw sum */
     uint16_t offloaded;     /* what the sums inside add once the card has completed them; 0 unless OFFLOADED */

@@ -37,6 +37,7 @@ struct walk {
     unsigned n_checks;
 
     uint16_t ethertype; /* of what is at `at` */
+    bool guessed;       /* what lies at `at` was told by its own bytes (guess.c) */
     uint32_t silence;   /* why the walk ends, if it ends here */
 
     /*
@@ -214,8 +215,8 @@ CKSUM_HIDDEN struct next packet_follow_protocol(struct walk *w);
  * an Ethernet frame with such a packet in it, whose lengths and whose sum or protocol fit (guess.c).
  */
 enum packet_evidence { PACKET_NO_EVIDENCE, PACKET_WEAK_EVIDENCE, PACKET_STRONG_EVIDENCE };
-CKSUM_HIDDEN enum packet_evidence packet_is_ip(const struct walk *w, uint64_t skip);
-CKSUM_HIDDEN bool packet_is_ethernet(const struct walk *w, uint64_t skip);
+CKSUM_HIDDEN enum packet_evidence packet_is_ip(struct walk *w, uint64_t skip);
+CKSUM_HIDDEN bool packet_is_ethernet(struct walk *w, uint64_t skip);
 
 /* Whether anything is known of this protocol number behind an IP header of this version. */
 CKSUM_HIDDEN bool packet_protocol_known(unsigned protocol, unsigned version);

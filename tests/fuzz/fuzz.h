@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "oracle.h"
+#include "packet/packet.h"
 
 /* Where the condition does not hold, stops the run, so that libFuzzer keeps the input. */
 #define REQUIRE(condition, ...)                                                                                        \
@@ -55,6 +56,17 @@ static inline unsigned char *exact_copy(const void *bytes, size_t size)
         memcpy(copy, bytes, size);
     }
     return copy;
+}
+
+/* Whether one of the checks was found by a guess, which may be another one when a field before it has changed. */
+static inline bool any_guessed(const struct packet_check *checks, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (checks[i].guessed) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The folded sum of bytes[from..to) and of start, by the witness. */

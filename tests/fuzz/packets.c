@@ -84,7 +84,10 @@ static bool is_in_field(size_t i, const struct packet_check *checks, unsigned n)
     return false;
 }
 
-/* Fills in; nothing but fields may change, all must be good then, and a second time must change nothing. */
+/*
+ * Fills in; nothing but fields may change, all must be good then, and a second time must change nothing, unless what
+ * lies where was guessed.
+ */
 static void require_filled(cksum_fn *fn, unsigned char *bytes, size_t size, unsigned link)
 {
     struct packet_check before[PACKET_MAX_CHECKS], after[PACKET_MAX_CHECKS];
@@ -101,6 +104,10 @@ static void require_filled(cksum_fn *fn, unsigned char *bytes, size_t size, unsi
         REQUIRE(bytes[i] == was[i] || is_in_field(i, before, n), "byte %zu has changed", i);
     }
     const unsigned found = packet_verify(fn, bytes, size, size, link, after, &silence);
+    if (any_guessed(before, n) || any_guessed(after, found)) {
+        free(was);
+        return;
+    }
     REQUIRE(found == n, "%u checks, %u before", found, n);
     for (unsigned i = 0; i < n; i++) {
         REQUIRE(after[i].layer == before[i].layer && after[i].field == before[i].field &&
